@@ -1,0 +1,1 @@
+"""Measurements of the library and of its peers, run from the repository root."""

@@ -1,0 +1,10 @@
+"""The base explainers f_k, one file each. Each is a k-counterfactual explainer of its own."""
+
+from counterpoint.explainers.base import Explainer
+from counterpoint.explainers.brute_force import BruteForce
+from counterpoint.explainers.case_based import CaseBased
+from counterpoint.explainers.neighbours import Neighbours
+from counterpoint.explainers.sphere import Sphere
+from counterpoint.explainers.tree import Tree
+
+__all__ = ["BruteForce", "CaseBased", "Explainer", "Neighbours", "Sphere", "Tree"]

@@ -1,0 +1,108 @@
+"""CBCE: the case-based explainer of Keane and Smyth (2020), which reuses counterfactuals known to exist."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint.explainers.base import Explainer, at_least
+from counterpoint.schema import Rows
+from counterpoint.task import Search, Task
+
+# Pairs are sought among at most this many known instances of each decision: their number grows as its square.
+MOST = 1000
+
+
+@dataclass
+class CaseBased(Explainer):
+    """Differences between known instances of opposite decision, transplanted onto x.
+
+    An explanation case is a pair of known instances, one decided like x and one not, that differ in at most
+    `differences` features. The difference of the nearest case is transplanted onto x. Where that does not
+    flip, the same features take their values from the unlike instances nearest to the candidate.
+
+    Parameters
+    ----------
+    differences
+        A case differs in at most so many features; where there is no such pair, the fewest found.
+    tolerance
+        Continuous values within so many MADs count as equal.
+    cases
+        How many of the nearest cases are tried.
+    instances
+        How many unlike instances lend their values where a case does not flip.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [8.0, 5.0], [9.0, 1.0]])
+    >>> CaseBased().fit(lambda rows: rows[:, 0] > 5, X).explain(X[0], k=1).counterfactuals
+    array([[8., 5.]])
+    """
+
+    differences: int = 2
+    tolerance: float = 0.1
+    cases: int = 50
+    instances: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(1, self, "differences", "cases", "instances")
+        at_least(0, self, "tolerance")
+
+    def search(self, task: Task) -> Search:
+        """Transplant the nearest cases, then adapt those that do not flip."""
+        library = task.once(("cases", self.differences, self.tolerance), lambda: self._library(task))
+        usable = np.flatnonzero(~(library.differs & ~task.free).any(axis=1))
+        away = task.distance(library.alike[usable])
+        nearest = usable[np.argsort(away, kind="stable")[: self.cases]]
+        differs = library.differs[nearest]
+        rows = task.project(np.where(differs, library.unlike[nearest], task.x))
+        flips = task.flips((yield rows))
+        lent = self._adapt(task, rows[~flips], differs[~flips])
+        finds = np.concatenate([rows[flips], lent[task.flips((yield lent))]])
+        return finds[np.argsort(task.distance(finds), kind="stable")][: task.k]
+
+    def _adapt(self, task: Task, rows: Rows, differs: NDArray[np.bool_]) -> Rows:
+        """Take the differing features' values from the unlike instances nearest to each candidate."""
+        unlike = task.once("lenders", lambda: task.known.distance.embed(task.unlike()))
+        away = task.known.distance.measure(task.known.distance.embed(rows), unlike)
+        lenders = np.argsort(away, axis=1, kind="stable")[:, : self.instances]
+        count = lenders.shape[1]
+        lent = np.where(np.repeat(differs, count, axis=0), task.unlike()[lenders.ravel()], task.x)
+        return task.project(lent)
+
+    def _library(self, task: Task) -> _Library:
+        """Find pairs of opposite decision that differ in few features."""
+        flips = task.flips(task.known.labels)
+        rng = task.rng()
+        alike, unlike = (
+            rows[np.sort(rng.permutation(len(rows))[:MOST])]
+            for rows in (task.known.rows[~flips], task.known.rows[flips])
+        )
+        differs = self._differs(task, alike, unlike)
+        counts = differs.sum(axis=2)
+        few = max(self.differences, int(counts.min(initial=task.known.rows.shape[1])))
+        i, j = np.nonzero(counts <= few)
+        return _Library(alike[i], unlike[j], differs[i, j])
+
+    def _differs(self, task: Task, alike: Rows, unlike: Rows) -> NDArray[np.bool_]:
+        """Tell for each pair which features differ beyond the tolerance."""
+        distance = task.known.distance
+        differs = np.empty((len(alike), len(unlike), alike.shape[1]), dtype=np.bool_)
+        for i, row in enumerate(alike):
+            prices = distance.prices(unlike, row)
+            slack = np.where(distance.is_category, 0.0, self.tolerance / max(1, len(distance.continuous)))
+            differs[i] = prices > slack
+        return differs
+
+
+@dataclass(frozen=True)
+class _Library:
+    """Explanation cases: pairs of opposite decision, and the features in which they differ."""
+
+    alike: Rows
+    unlike: Rows
+    differs: NDArray[np.bool_]

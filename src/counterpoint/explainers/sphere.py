@@ -1,0 +1,106 @@
+"""BCE-S: a sphere of synthetic instances around x, shrunk until it meets the decision boundary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint.explainers.base import Explainer, at_least
+from counterpoint.schema import Row, Rows
+from counterpoint.task import Search, Task
+
+
+@dataclass
+class Sphere(Explainer):
+    """Synthetic instances in all directions, as near as the decision boundary lets them.
+
+    Draws are Gaussian-matched: (x + ε·N(0, 1)) / √(1 + ε²) in standardised space, so that a large radius
+    leads to the population and not to nowhere. A category switches to one drawn from the known instances
+    when the radius passes the direction's own threshold, so along a direction categories switch one by one
+    and are never broken. The radius starts at `radius` and is divided until the boundary is crossed; then
+    the ring between the last radius that flips and the first that does not is halved, in each direction.
+
+    Parameters
+    ----------
+    directions
+        How many directions are drawn; they are the same for every x.
+    radius
+        The largest ε.
+    rounds
+        How often the ring is halved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> sphere = Sphere(seed=1).fit(lambda rows: rows[:, 0] > 0, X)
+    >>> bool((sphere.explain(np.array([-1.0, 0.0]), k=3).counterfactuals[:, 0] > 0).all())
+    True
+    """
+
+    directions: int = 50
+    radius: float = 4.0
+    rounds: int = 3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(1, self, "directions")
+        at_least(0, self, "rounds")
+        if not self.radius > 0:
+            raise ValueError(f"Sphere.radius must be positive, got {self.radius}.")
+
+    def search(self, task: Task) -> Search:
+        """Ask at falling radii in all directions, then halve the ring in each."""
+        rays = task.once(("rays", self.directions), lambda: _Rays.draw(task, self.directions))
+        levels = self.radius / 4.0 ** np.arange(3)[::-1]
+        rows = task.project(np.concatenate([rays.at(task.x, np.full(self.directions, r)) for r in levels]))
+        flips = task.flips((yield rows)).reshape(3, -1)
+        crossed = flips.any(axis=0)
+        first = flips.argmax(axis=0)[crossed]
+        outer = levels[first]
+        inner = np.where(first > 0, levels[first - 1], levels[0] / 4)
+        finds = rows.reshape(3, self.directions, -1)[first, np.flatnonzero(crossed)]
+        for _ in range(self.rounds):
+            middle = np.sqrt(inner * outer)
+            rows = task.project(rays.at(task.x, middle, crossed))
+            flips = task.flips((yield rows))
+            inner, outer = np.where(flips, inner, middle), np.where(flips, middle, outer)
+            finds = np.where(flips[:, None], rows, finds)
+        return finds[np.argsort(task.distance(finds), kind="stable")][: task.k]
+
+
+@dataclass(frozen=True)
+class _Rays:
+    """Directions drawn once: Gaussian steps, categories to switch to, and when."""
+
+    centre: Row
+    spread: Row
+    steps: Rows
+    categories: Rows
+    thresholds: Rows
+    is_category: NDArray[np.bool_]
+
+    @classmethod
+    def draw(cls, task: Task, count: int) -> _Rays:
+        rng, known = task.rng(), task.known.rows
+        spread = np.nanstd(known, axis=0)
+        return cls(
+            centre=np.nanmean(known, axis=0),
+            spread=np.where(spread > 0, spread, 1.0),
+            steps=rng.normal(size=(count, known.shape[1])),
+            categories=known[rng.integers(len(known), size=(count, known.shape[1])), np.arange(known.shape[1])],
+            thresholds=rng.uniform(size=(count, known.shape[1])),
+            is_category=task.known.distance.is_category,
+        )
+
+    def at(self, x: Row, radius: Row, which: NDArray[np.bool_] | slice = slice(None)) -> Rows:
+        """Go from x so far along the directions."""
+        away = radius[:, None]
+        kept = 1 / np.sqrt(1 + away**2)
+        # A missing number has no place to start from: it starts at the centre.
+        start = np.nan_to_num((x - self.centre) / self.spread)
+        numbers = (start + away * self.steps[which]) * kept * self.spread + self.centre
+        switched = np.where(self.thresholds[which] < 1 - kept, self.categories[which], x)
+        return np.where(self.is_category, switched, numbers)

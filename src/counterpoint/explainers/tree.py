@@ -1,0 +1,123 @@
+"""BCE-T: a surrogate decision tree, whose leaves of another decision say what would have to change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
+
+from counterpoint.explainers.base import Explainer, at_least
+from counterpoint.schema import Row, Rows
+from counterpoint.task import Search, Task
+
+
+@dataclass
+class Tree(Explainer):
+    """Instances from the leaves of a surrogate tree that predict another decision.
+
+    The tree mimics the black box on the known instances. Only leaves are used whose conditions x fails on
+    features that may change; those with the fewest such conditions come first. From each leaf come the known
+    instances nearest to x, once as they are and once with only those features taken over that the failed
+    conditions name, which changes less.
+
+    Parameters
+    ----------
+    leaves
+        How many leaves are tried.
+    instances
+        How many known instances are taken from each.
+    share
+        A leaf holds at least this share of the known instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [8.0, 1.0], [9.0, 1.0]])
+    >>> Tree().fit(lambda rows: rows[:, 0] > 5, X).explain(X[0], k=1).counterfactuals
+    array([[8., 5.]])
+    """
+
+    leaves: int = 10
+    instances: int = 5
+    share: float = 0.01
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(1, self, "leaves", "instances")
+        if not 0 < self.share <= 0.5:
+            raise ValueError(f"Tree.share must be in (0, 0.5], got {self.share}.")
+
+    def search(self, task: Task) -> Search:
+        """Ask about instances from the leaves that x is nearest to in conditions."""
+        surrogate = task.once(("surrogate", self.share), lambda: _Surrogate.fit(task, self.share))
+        rows = task.project(surrogate.candidates(task, self.leaves, self.instances))
+        labels = yield rows
+        finds = rows[task.flips(labels)]
+        return finds[np.argsort(task.distance(finds), kind="stable")][: task.k]
+
+
+@dataclass(frozen=True)
+class _Surrogate:
+    """A tree as arrays: its inner nodes' tests, its flipping leaves' paths, and who lives in each leaf."""
+
+    feature: NDArray[np.intp]
+    threshold: Row
+    goes_left: NDArray[np.bool_]  # leaf × node: the path takes the node's left side
+    goes_right: NDArray[np.bool_]
+    members: list[Rows]
+
+    @classmethod
+    def fit(cls, task: Task, share: float) -> _Surrogate:
+        """Train the tree on what flips, and keep the leaves that hold flipping instances."""
+        rows, flips = task.known.rows, task.flips(task.known.labels)
+        # Only "flips or not" matters to the question, so the tree is trained on just that.
+        tree = DecisionTreeClassifier(min_samples_leaf=max(1, int(share * len(rows))), random_state=task.stream[0])
+        tree.fit(rows, flips)
+        inner, left, right = _paths(tree.tree_)
+        home = tree.apply(rows)
+        leaves = [leaf for leaf in left if flips[home == leaf].any()]
+        return cls(
+            feature=tree.tree_.feature[inner],
+            threshold=tree.tree_.threshold[inner],
+            goes_left=np.array([left[leaf] for leaf in leaves]).reshape(len(leaves), len(inner)),
+            goes_right=np.array([right[leaf] for leaf in leaves]).reshape(len(leaves), len(inner)),
+            members=[rows[flips & (home == leaf)] for leaf in leaves],
+        )
+
+    def candidates(self, task: Task, leaves: int, instances: int) -> Rows:
+        """Take instances from the leaves with the fewest conditions that x fails."""
+        is_left = task.x[self.feature] <= self.threshold
+        failed = (self.goes_left & ~is_left) | (self.goes_right & is_left)
+        actionable = np.isin(self.feature, task.features)
+        possible = np.flatnonzero(~(failed & ~actionable).any(axis=1))
+        fewest = possible[np.argsort(failed[possible].sum(axis=1), kind="stable")][:leaves]
+        rows = [task.x[None][:0]]
+        for leaf in fewest:
+            nearest = self.members[leaf][task.nearest(self.members[leaf], instances)]
+            fewer = np.repeat(task.x[None], len(nearest), axis=0)
+            named = np.unique(self.feature[failed[leaf]])
+            fewer[:, named] = nearest[:, named]
+            rows += [fewer, nearest]
+        return np.concatenate(rows)
+
+
+def _paths(tree: object) -> tuple[NDArray[np.intp], dict[int, NDArray[np.bool_]], dict[int, NDArray[np.bool_]]]:
+    """List the inner nodes, and for each leaf which of them its path leaves to the left and to the right."""
+    children_left, children_right = tree.children_left, tree.children_right  # type: ignore[attr-defined]
+    inner = np.flatnonzero(children_left >= 0)
+    place = {int(node): i for i, node in enumerate(inner)}
+    left: dict[int, NDArray[np.bool_]] = {}
+    right: dict[int, NDArray[np.bool_]] = {}
+    nothing = np.zeros(len(inner), dtype=np.bool_)
+    stack = [(0, nothing, nothing)]
+    while stack:
+        node, lefts, rights = stack.pop()
+        if node not in place:
+            left[node], right[node] = lefts, rights
+            continue
+        here = np.arange(len(inner)) == place[node]
+        stack.append((int(children_left[node]), lefts | here, rights))
+        stack.append((int(children_right[node]), lefts, rights | here))
+    return inner, left, right

@@ -1,0 +1,480 @@
+"""The paper's ten measures of a set of counterfactuals C of x, one function each, on rows.
+
+They are the formulas of the paper's section "Evaluation Metrics". A mean over no counterfactuals does not
+exist: it is NaN, and `evaluate` skips it. d is the paper's mixed MAD distance, `distances.Distance`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from counterpoint.blackbox import Labels
+from counterpoint.bounds import Mask
+from counterpoint.distances import Distance, changed
+from counterpoint.population import Population
+from counterpoint.schema import Row, Rows, Schema
+from counterpoint.target import Target
+
+# From labels and a decision to a mask: which labels count as another decision.
+Flips = Callable[[Labels, Any], Mask]
+OTHER: Flips = Target().flips
+
+# This many distances are measured at once: 16 MB, and as much again twice while they are added up.
+CELLS = 2_000_000
+
+# Distances that agree to so many decimals are ties; beyond them is only the rounding of the sums.
+DECIMALS = 9
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The ten measures of one instance; NaN where one does not exist or was not taken.
+
+    Examples
+    --------
+    >>> Measures(1, 1, 0.25, 0.5, 0.5, 0, 0, 0.75).inst
+    nan
+    """
+
+    size: float
+    act: float
+    impl: float
+    dis_dist: float
+    dis_count: float
+    div_dist: float
+    div_count: float
+    dipo: float
+    inst: float = float("nan")
+    runtime: float = float("nan")
+
+
+def size(C: Rows, k: int) -> float:
+    """Measure availability, the share of the k wanted that were found: |C| / k. More is better.
+
+    Examples
+    --------
+    >>> size(np.array([[1.0], [2.0]]), k=5)
+    0.4
+    """
+    return len(C) / k
+
+
+def act(C: Rows, x: Row, actionable: Sequence[int] | Mask, k: int) -> float:
+    """Measure actionability, the share of the k wanted that change actionable features only.
+
+    `actionable` is the paper's A: places, as `Schema.actionable` gives them, or a mask. (The paper's text
+    has a_A compare the values over A itself; what is meant are the others.) More is better.
+
+    Examples
+    --------
+    >>> act(np.array([[1.0, 7.0], [2.0, 8.0]]), np.array([1.0, 8.0]), [1], k=2)
+    0.5
+    """
+    fixed = np.ones(len(x), dtype=np.bool_)
+    fixed[list(actionable)] = False
+    kept = ~changed(C, x)[:, fixed].any(axis=1)
+    return float(kept.sum() / k)
+
+
+def impl(C: Rows, known: Population) -> float:
+    """Measure implausibility, the mean distance from the closest known instance. Less is better.
+
+    NaN if C is empty.
+
+    Examples
+    --------
+    >>> schema = Schema.infer(np.array([[1.0], [2.0], [3.0]]))
+    >>> known = Population.of(schema, np.array([[1.0], [2.0], [3.0]]), np.array([0, 0, 1]))
+    >>> impl(np.array([[1.25], [3.75]]), known)
+    0.5
+    """
+    embedded = known.distance.embed(C)
+    parts = [
+        known.distance.measure(embedded.take(places), known.embedded).min(axis=1)
+        for places in _blocks(len(C), len(known.rows))
+    ]
+    return _mean(np.concatenate(parts)) if parts else np.nan
+
+
+def dis_dist(C: Rows, x: Row, distance: Distance) -> float:
+    """Measure dissimilarity, the mean distance from x. Less is better; NaN if C is empty.
+
+    Examples
+    --------
+    >>> known = np.array([[1.0], [2.0], [3.0]])
+    >>> distance = Distance.fit(Schema.infer(known), known)
+    >>> dis_dist(np.array([[2.0], [4.0]]), np.array([1.0]), distance)
+    2.0
+    """
+    return _mean(distance.from_x(C, x))
+
+
+def dis_count(C: Rows, x: Row) -> float:
+    """Measure dissimilarity, the mean share of features changed. Less is better; NaN if C is empty.
+
+    Examples
+    --------
+    >>> dis_count(np.array([[1.0, 7.0], [2.0, 8.0]]), np.array([1.0, 9.0]))
+    0.75
+    """
+    return _mean(changed(C, x))
+
+
+def div_dist(C: Rows, distance: Distance) -> float:
+    """Measure diversity, the mean distance over all |C|² pairs, those with itself included.
+
+    More is better; 0 for a single counterfactual, NaN if C is empty.
+
+    Examples
+    --------
+    >>> known = np.array([[1.0], [2.0], [3.0]])
+    >>> div_dist(np.array([[2.0], [4.0]]), Distance.fit(Schema.infer(known), known))
+    1.0
+    """
+    return _mean_between(C, C, distance)
+
+
+def div_count(C: Rows) -> float:
+    """Measure diversity, the mean share of features that differ over all |C|² pairs.
+
+    More is better; 0 for a single counterfactual, NaN if C is empty.
+
+    Examples
+    --------
+    >>> div_count(np.array([[1.0, 7.0], [1.0, 8.0]]))
+    0.25
+    """
+    if not C.size:
+        return np.nan
+    # Pairs that agree are counted value by value, so that no table of pairs is needed.
+    alike = sum(int((np.unique(column, return_counts=True)[1] ** 2).sum()) for column in C.T)
+    return float(1 - alike / (len(C) ** 2 * C.shape[1]))
+
+
+def dipo(C: Rows, x: Row, known: Population, decision: Any, k: int, flips: Flips = OTHER) -> float:
+    """Measure discriminative power: how well C and x alone tell x's known neighbours apart.
+
+    A 1-nearest-neighbour classifier trained on C and x labels the k known instances closest to x that are
+    decided as x is (x itself too if it is known) and the k closest that are not; the measure is its accuracy,
+    more is better. Ties count for x in the classifier, and for the earlier one among known instances.
+    With no C all are called alike, which is right half the time. NaN only if nothing is known.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> known = Population.of(Schema.infer(rows), rows, np.array(["no", "no", "yes", "yes"]))
+    >>> dipo(np.array([[4.0]]), np.array([1.0]), known, "no", k=2)
+    1.0
+    """
+    distance = known.distance
+    unlike = _unlike(known, decision, flips)
+    away = np.round(distance.measure(distance.embed(x[None]), known.embedded)[0], DECIMALS)
+    places = np.concatenate([_closest(away, ~unlike, k), _closest(away, unlike, k)])
+    from_c = distance.measure(known.embedded.take(places), distance.embed(C)).min(axis=1, initial=np.inf)
+    called_unlike = np.round(from_c, DECIMALS) < away[places]
+    return _mean(called_unlike == unlike[places])
+
+
+def inst(C: Rows, C2: Rows, x: Row, x2: Row, distance: Distance) -> float:
+    """Measure instability, the mean distance of C from the counterfactuals C2 of a similar x2.
+
+    It is divided by 1 + d(x, x2). Less is better; NaN if C or C2 is empty. For x2 see `nearest_alike`.
+
+    Examples
+    --------
+    >>> known = np.array([[1.0], [2.0], [3.0]])
+    >>> distance = Distance.fit(Schema.infer(known), known)
+    >>> inst(np.array([[4.0]]), np.array([[5.0], [6.0]]), np.array([1.0]), np.array([3.0]), distance)
+    0.5
+    """
+    return _mean_between(C, C2, distance) / (1 + float(distance.from_x(x2[None], x)[0]))
+
+
+def measure(
+    C: ArrayLike,
+    x: Row,
+    decision: Any,
+    known: Population,
+    *,
+    k: int,
+    schema: Schema | None = None,
+    flips: Flips = OTHER,
+    labels: ArrayLike | None = None,
+    alike: tuple[Row, Rows] | None = None,
+    runtime: float = float("nan"),
+) -> Measures:
+    """Take all measures of any explainer's answer to x, given as rows.
+
+    C is a set of valid counterfactuals: a row that is given twice counts once.
+
+    Parameters
+    ----------
+    C
+        The counterfactuals as rows, k at most.
+    x
+        The instance explained, as a row.
+    decision
+        What the black box says of x.
+    known
+        The known instances with the black box's labels, and the distance.
+    k
+        How many counterfactuals were wanted.
+    schema
+        Says which features are actionable; that of the known instances if not given.
+    flips
+        Which labels count as another decision, such as `Target.flips`. The paper's formulas need it only
+        where the model's output is a number; then an instance is alike if it does not flip.
+    labels
+        What the black box says of C, for an explainer that does not check it: rows that do not flip are
+        left out, as they are no counterfactuals.
+    alike
+        The closest known instance decided as x is and its counterfactuals, for `inst`.
+    runtime
+        Seconds taken.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> known = Population.of(Schema.infer(rows), rows, np.array(["no", "no", "yes", "yes"]))
+    >>> measure([[4.0], [2.5]], np.array([1.0]), "no", known, k=2, labels=["yes", "no"])
+    Measures(size=0.5, act=0.5, impl=0.0, dis_dist=3.0, dis_count=1.0, div_dist=0.0, ...)
+    """
+    C = _as_rows(C, x)
+    if labels is not None and len(C):
+        C = C[flips(np.asarray(labels), decision)]
+    C = _as_set(C, k)
+    distance = known.distance
+    return Measures(
+        size=size(C, k),
+        act=act(C, x, (schema or known.schema).actionable, k),
+        impl=impl(C, known),
+        dis_dist=dis_dist(C, x, distance),
+        dis_count=dis_count(C, x),
+        div_dist=div_dist(C, distance),
+        div_count=div_count(C),
+        dipo=dipo(C, x, known, decision, k, flips),
+        inst=np.nan if alike is None else inst(C, alike[1], x, alike[0], distance),
+        runtime=runtime,
+    )
+
+
+def nearest_alike(
+    rows: Rows, decisions: Sequence[Any] | Labels, known: Population, flips: Flips = OTHER
+) -> NDArray[np.intp]:
+    """Find for each x the place of the closest known instance decided as it is, other than itself.
+
+    Known instances at distance 0 are x itself. The earlier one wins a tie; -1 if there is none at all.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0], [2.0], [2.5], [4.0]])
+    >>> known = Population.of(Schema.infer(rows), rows, np.array(["no", "no", "yes", "yes"]))
+    >>> nearest_alike(rows, known.labels, known)
+    array([1, 0, 3, 2])
+    """
+    embedded = known.distance.embed(rows)
+    found = np.full(len(rows), -1, dtype=np.intp)
+    for places in _blocks(len(rows), len(known.rows)):
+        away = known.distance.measure(embedded.take(places), known.embedded)
+        away[away == 0] = np.inf
+        for place, line in zip(places, away, strict=True):
+            line[_unlike(known, decisions[place], flips)] = np.inf
+        closest = away.argmin(axis=1)
+        found[places] = np.where(np.isfinite(away[np.arange(len(away)), closest]), closest, -1)
+    return found
+
+
+class _Answer(Protocol):
+    """What is read of an explanation."""
+
+    @property
+    def row(self) -> Row: ...
+    @property
+    def rows(self) -> Rows: ...
+    @property
+    def labels(self) -> Labels: ...
+    @property
+    def decision(self) -> Any: ...
+
+
+class _Fitted(Protocol):
+    """What is read of an explainer's fitted state."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def known(self) -> Population: ...
+
+
+class _Explainer(Protocol):
+    """What is asked of a fitted explainer."""
+
+    @property
+    def fitted_(self) -> _Fitted: ...
+    def explain_many(self, X: Any, *, k: int, progress: bool) -> Sequence[_Answer]: ...
+
+
+def evaluate(
+    explainer: _Explainer, X_test: Any, k: int | Sequence[int] = 5, flips: Flips = OTHER
+) -> pd.DataFrame:
+    """Explain instances and take the mean of each measure over them, for one k or several.
+
+    Instances without counterfactuals count in size, act, dipo and runtime; the other means skip them.
+    Runtime is wall seconds an instance; explaining the similar instances that inst needs is not in it.
+
+    Parameters
+    ----------
+    explainer
+        A fitted explainer.
+    X_test
+        A table of instances to explain.
+    k
+        How many counterfactuals an instance; each k of several is one row of the answer.
+    flips
+        See `measure`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a k, with the columns k, instances, and the ten measures.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Bunch
+    >>> rows = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> known = Population.of(Schema.infer(rows), rows, np.array(["no", "no", "yes", "yes"]))
+    >>> class Four:
+    ...     fitted_ = Bunch(schema=known.schema, known=known)
+    ...     def explain_many(self, X, k, progress):
+    ...         four = Bunch(rows=rows[3:], labels=["yes"], decision="no")
+    ...         return [Bunch(row=row, **vars(four)) for row in known.schema.encode(X)]
+    >>> evaluate(Four(), rows[:2], k=[1, 2])[["k", "instances", "size", "dis_dist"]]
+       k  instances  size  dis_dist
+    0  1          2   1.0       2.5
+    1  2          2   0.5       2.5
+    """
+    several = [k] if isinstance(k, int | np.integer) else list(k)
+    return pd.DataFrame([_evaluate_one(explainer, X_test, int(each), flips) for each in several])
+
+
+def _evaluate_one(explainer: _Explainer, X: Any, k: int, flips: Flips) -> dict[str, float]:
+    """Make one row of `evaluate`'s answer."""
+    start = perf_counter()
+    answers = explainer.explain_many(X, k=k, progress=False)
+    seconds = perf_counter() - start
+    if not len(answers):
+        raise ValueError("X_test must hold at least one instance, got an empty table.")
+    known, schema = explainer.fitted_.known, explainer.fitted_.schema
+    measures = [
+        measure(
+            answer.rows,
+            answer.row,
+            answer.decision,
+            known,
+            k=k,
+            schema=schema,
+            flips=flips,
+            labels=answer.labels,
+            alike=alike,
+            runtime=seconds / len(answers),
+        )
+        for answer, alike in zip(answers, _explain_alike(explainer, answers, k, flips), strict=True)
+    ]
+    means = pd.DataFrame([asdict(each) for each in measures]).mean()
+    return {"k": k, "instances": len(answers), **means}
+
+
+def _explain_alike(
+    explainer: _Explainer, answers: Sequence[_Answer], k: int, flips: Flips
+) -> list[tuple[Row, Rows] | None]:
+    """Explain the closest known instance decided alike of each answer's x; None where there is none."""
+    schema, known = explainer.fitted_.schema, explainer.fitted_.known
+    known = known.take(np.flatnonzero(_inside(schema, known.rows)))
+    rows = np.stack([answer.row for answer in answers])
+    places = nearest_alike(rows, [answer.decision for answer in answers], known, flips)
+    # Neighbours often share their nearest one, which is then explained once.
+    wanted = np.unique(places[places >= 0])
+    if not len(wanted):
+        return [None] * len(answers)
+    alike = explainer.explain_many(schema.decode(known.rows[wanted]), k=k, progress=False)
+    found = {place: (answer.row, answer.rows) for place, answer in zip(wanted.tolist(), alike, strict=True)}
+    return [found.get(place) for place in places.tolist()]
+
+
+def _inside(schema: Schema, rows: Rows) -> Mask:
+    """Tell which rows lie in the user's own ranges: explainers refuse to explain the others."""
+    inside = np.ones(len(rows), dtype=np.bool_)
+    for feature, column in zip(schema.features, rows.T, strict=True):
+        if feature.range is None:
+            continue
+        if feature.is_categorical:
+            inside &= np.array([feature.allows(c) for c in feature.categories])[column.astype(np.intp)]
+        else:
+            low, high = feature.range
+            inside &= ~((column < low) | (column > high))  # so that a missing number is inside
+    return inside
+
+
+def _as_rows(C: ArrayLike, x: Row) -> Rows:
+    """Read an answer as a matrix, also one that holds nothing."""
+    rows = np.asarray(C, dtype=np.float64)
+    if not rows.size:
+        return np.empty((0, len(x)))
+    if rows.shape[1:] != x.shape:
+        raise ValueError(f"C must be rows of {len(x)} features as x is, got an array of shape {rows.shape}.")
+    return rows
+
+
+def _as_set(C: Rows, k: int) -> Rows:
+    """Keep each row once and check how many there are."""
+    rows: Rows = C[~pd.DataFrame(C).duplicated().to_numpy(dtype=np.bool_)]
+    if len(rows) > k:
+        raise ValueError(f"C must hold at most k = {k} counterfactuals, got {len(rows)}. Keep the best {k}.")
+    return rows
+
+
+def _unlike(known: Population, decision: Any, flips: Flips) -> Mask:
+    """Tell which known instances are decided differently."""
+    mask = np.asarray(flips(known.labels, decision), dtype=np.bool_)
+    if mask.shape != (len(known.rows),):
+        raise ValueError(
+            f"flips must return one truth value a row: {len(known.rows)} rows, shape {mask.shape}. "
+            f"For a model whose output is scores, give flips=Target(test=...).flips."
+        )
+    return mask
+
+
+def _closest(away: Row, mask: Mask, k: int) -> NDArray[np.intp]:
+    """Find the k closest of the masked places, nearest first, the earlier one first among equals."""
+    places = np.flatnonzero(mask)
+    if len(places) > k:
+        places = places[away[places] <= np.partition(away[places], k - 1)[k - 1]]
+    return places[np.argsort(away[places], kind="stable")[:k]]
+
+
+def _mean_between(a: Rows, b: Rows, distance: Distance) -> float:
+    """Take the mean distance over all pairs of a row of a and a row of b."""
+    if not len(a) or not len(b):
+        return np.nan
+    first, second = distance.embed(a), distance.embed(b)
+    blocks = _blocks(len(a), len(b))
+    total = sum(float(distance.measure(first.take(places), second).sum()) for places in blocks)
+    return total / (len(a) * len(b))
+
+
+def _blocks(count: int, width: int) -> Iterator[NDArray[np.intp]]:
+    """Split places into blocks so that a table of one block by a width stays small."""
+    step = max(1, CELLS // max(1, width))
+    return (np.arange(start, min(start + step, count)) for start in range(0, count, step))
+
+
+def _mean(values: NDArray[Any]) -> float:
+    """Take a mean that is NaN, without a warning, over nothing."""
+    return float(values.mean()) if values.size else np.nan

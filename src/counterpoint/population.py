@@ -1,0 +1,87 @@
+"""The known instances X: their rows, what the model says of each, and how far they are from anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint.blackbox import Labels
+from counterpoint.distances import Distance, Embedded
+from counterpoint.schema import Rows, Schema
+
+T = TypeVar("T")
+
+# Nearest-neighbour questions look at this many known instances at most, so that a search takes as long
+# with a million of them as with some ten thousand.
+MOST = 50_000
+
+
+@dataclass(frozen=True)
+class Population:
+    """Known instances with their labels.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [20, 30, 40]})
+    >>> known = Population.of(Schema.infer(people), np.array([[20.0], [30.0], [40.0]]), np.array([0, 0, 1]))
+    >>> known.sample(np.random.default_rng(0), 2).rows.shape
+    (2, 1)
+    """
+
+    schema: Schema
+    rows: Rows
+    labels: Labels
+    distance: Distance
+    _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, schema: Schema, rows: Rows, labels: Labels) -> Population:
+        """Gather known instances and learn their scales."""
+        return cls(schema, rows, labels, Distance.fit(schema, rows))
+
+    def sample(self, rng: np.random.Generator, size: int) -> Population:
+        """Draw instances without replacement, the paper's I(X); each decision keeps its share, and a place."""
+        if size >= len(self.rows):
+            return self.take(np.arange(len(self.rows)))
+        return self.take(np.sort(_stratified(rng, self.labels, size)))
+
+    def take(self, places: NDArray[np.intp]) -> Population:
+        """Keep some instances, and the scales of all."""
+        return Population(self.schema, self.rows[places], self.labels[places], self.distance)
+
+    @cached_property
+    def embedded(self) -> Embedded:
+        """The rows made ready for measuring."""
+        return self.distance.embed(self.rows)
+
+    def nearest(self, rows: Rows) -> Rows:
+        """Measure each row's distance from its closest known instance."""
+        return self.distance.between(rows, self.rows).min(axis=1)
+
+    def once(self, key: Hashable, build: Callable[[], T]) -> T:
+        """Build a thing about these instances at the first call, and return the same one ever after."""
+        if key not in self._memo:
+            if len(self._memo) > 256:  # targets that are new functions at every call would pile up
+                self._memo.clear()
+            self._memo[key] = build()
+        return cast(T, self._memo[key])
+
+
+def _stratified(rng: np.random.Generator, labels: Labels, size: int) -> NDArray[np.intp]:
+    """Draw places so that every label keeps its share and at least a few instances."""
+    order = rng.permutation(len(labels))
+    if labels.ndim > 1 or labels.dtype.kind == "f":
+        return order[:size]
+    groups, codes = np.unique(labels[order], return_inverse=True)
+    rank = np.empty(len(order))
+    for group in range(len(groups)):
+        members = np.flatnonzero(codes == group)
+        # Evenly spread ranks keep shares; the first few of each label come before all else.
+        rank[members] = np.where(np.arange(len(members)) < 5, -1.0, np.arange(len(members)) / len(members))
+    return order[np.argsort(rank, kind="stable")[:size]]

@@ -1,0 +1,140 @@
+"""S: picks k counterfactuals out of many, close to x and different from each other.
+
+The paper's density objective: maximise |⋃ knn_C(c)| − λ Σ d(c, x) over at most k chosen c. The first term is
+monotone and submodular, the second a linear cost, so cost-scaled greedy (Nikolakaki, Ene and Terzi, 2021)
+keeps f(S) − c(S) ≥ ½ f(OPT) − c(OPT). Plausibility and the number of changes are prices of each single
+counterfactual too, so they join the cost and the guarantee stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint.bounds import Mask
+from counterpoint.distances import changed
+from counterpoint.schema import Row, Rows
+from counterpoint.task import Task
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a good set of counterfactuals is.
+
+    Benefits and costs are in one currency: covering one whole neighbourhood that no other choice covers is
+    worth 1.
+
+    Parameters
+    ----------
+    distance
+        The paper's λ: the price of being as far from x as the pool is on average.
+    implausibility
+        The price of being as far from the nearest known instance as the pool is on average.
+    changes
+        The price of each changed feature.
+    neighbours
+        The paper's h: how many of the pool a choice covers. None for the size of the pool over k, which makes
+        covering mean diversity however large the pool is.
+    fill
+        Go on by the same marginal gain until k are chosen, though the objective would stop before.
+    most
+        At most so many of the pool are looked at, the cheapest ones.
+
+    Examples
+    --------
+    >>> Selection(distance=2.0).distance
+    2.0
+    """
+
+    distance: float = 0.5
+    implausibility: float = 0.5
+    changes: float = 0.1
+    neighbours: int | None = None
+    fill: bool = True
+    most: int = 150
+
+    def __post_init__(self) -> None:
+        for name in ("distance", "implausibility", "changes"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"Selection.{name} must be at least 0, got {getattr(self, name)}.")
+        if self.most < 1 or (self.neighbours is not None and self.neighbours < 1):
+            raise ValueError("Selection.most and Selection.neighbours must be at least 1.")
+
+    def select(self, task: Task, rows: Rows, k: int) -> NDArray[np.intp]:
+        """Choose the places of at most k rows."""
+        if len(rows) <= 1:
+            return np.arange(len(rows))
+        cost = self.costs(task, rows)
+        cheapest = np.argsort(cost, kind="stable")[: self.most]
+        away = task.known.distance.between(rows[cheapest], rows[cheapest])
+        h = min(len(cheapest), self.neighbours or max(2, round(len(cheapest) / k)))
+        chosen = cost_scaled_greedy(neighbourhoods(away, h), cost[cheapest] * h, k, self.fill)
+        return cheapest[chosen]
+
+    def costs(self, task: Task, rows: Rows) -> Row:
+        """Price each row: distance, implausibility and number of changes."""
+        away = task.distance(rows)
+        cost = self.distance * away / away.mean()
+        cost += self.changes * changed(rows, task.x).sum(axis=1)
+        if self.implausibility:
+            odd = implausibility(task, rows)
+            cost += self.implausibility * odd / (odd.mean() or 1.0)
+        return np.asarray(cost)
+
+
+def implausibility(task: Task, rows: Rows, near: int = 200) -> Row:
+    """Measure how far rows are from the known instances around x."""
+    known, distance = task.known, task.known.distance
+    away = distance.measure(distance.embed(task.x[None]), known.embedded)[0]
+    if near < len(away):
+        around = known.embedded.take(np.argpartition(away, near)[:near])
+    else:
+        around = known.embedded
+    return np.asarray(distance.measure(distance.embed(rows), around).min(axis=1))
+
+
+def neighbourhoods(away: Rows, h: int) -> Mask:
+    """Tell, for each row, which rows its h nearest are, itself included."""
+    covers = np.zeros(away.shape, dtype=np.bool_)
+    if h < len(away):
+        # Itself first, whatever else is at distance 0.
+        away = away - np.eye(len(away))
+        nearest = np.argpartition(away, h - 1, axis=1)[:, :h]
+        np.put_along_axis(covers, nearest, True, axis=1)
+        return covers
+    return ~covers
+
+
+def cost_scaled_greedy(covers: Mask, cost: Row, k: int, fill: bool = False) -> NDArray[np.intp]:
+    """Maximise (how many are covered) − (the cost of the chosen) over at most k choices.
+
+    Each step takes the choice with the largest gain less twice its cost, and stops when that is not
+    positive; with `fill` it goes on until k.
+
+    Examples
+    --------
+    >>> covers = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
+    >>> cost_scaled_greedy(covers, np.array([0.2, 0.1, 0.3]), k=2)
+    array([1, 2])
+    """
+    chosen: list[int] = []
+    open_ = covers.astype(np.float64)
+    left = np.ones(covers.shape[1])
+    price = 2.0 * cost
+    for _ in range(min(k, len(cost))):
+        gain = open_ @ left - price
+        gain[chosen] = -np.inf
+        best = int(gain.argmax())
+        if gain[best] <= 0 and not fill:
+            break
+        chosen.append(best)
+        left[covers[best]] = 0.0
+    return np.array(chosen, dtype=np.intp)
+
+
+BALANCED = Selection()
+CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.3)
+DIVERSE = Selection(distance=0.1, implausibility=0.1, changes=0.05)
+PLAUSIBLE = Selection(distance=0.2, implausibility=2.0, changes=0.0)
