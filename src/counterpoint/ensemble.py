@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from counterpoint.blackbox import BlackBox, Labels
 from counterpoint.engine import OutOfBudget
-from counterpoint.explainers import BruteForce, Explainer, Neighbours, Sphere, Tree
+from counterpoint.explainers import BruteForce, Explainer, Guided, Neighbours, Sphere, Tree
 from counterpoint.explainers.base import Answer, at_least
 from counterpoint.polish import Polish
 from counterpoint.pool import Pool
@@ -94,6 +94,8 @@ class Ensemble(Explainer):
     def _sing(self, task: Task, pool: Pool) -> Generator[Rows, Labels, None]:
         names = [type(v.explainer).__name__ for v in self.voices_]
         yield from pool.listen([v.search(task) for v in self.voices_], names)
+        if len(pool) < 2 * task.k:
+            yield from pool.listen([Guided().search(task)], ["Guided"])
         if self.polish is not None and len(pool):
             starts = pool.rows[self.selection.select(task, pool.rows, self.starts)]
             yield from pool.listen([self.polish.search(task, starts)], ["Polish"])

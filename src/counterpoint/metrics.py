@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from counterpoint.blackbox import Labels
+from counterpoint.blackbox import Labels, is_continuous
 from counterpoint.bounds import Mask
 from counterpoint.distances import Distance, changed
 from counterpoint.population import Population
@@ -246,10 +246,7 @@ def measure(
     >>> measure([[4.0], [2.5]], np.array([1.0]), "no", known, k=2, labels=["yes", "no"])
     Measures(size=0.5, act=0.5, impl=0.0, dis_dist=3.0, dis_count=1.0, div_dist=0.0, ...)
     """
-    C = _as_rows(C, x)
-    if labels is not None and len(C):
-        C = C[flips(np.asarray(labels), decision)]
-    C = _as_set(C, k)
+    C = _as_set(C, x, decision, k, flips, labels)
     distance = known.distance
     return Measures(
         size=size(C, k),
@@ -360,6 +357,11 @@ def evaluate(
     0  1          2   1.0       2.5
     1  2          2   0.5       2.5
     """
+    if flips is OTHER and is_continuous(explainer.fitted_.known.labels):
+        raise ValueError(
+            "The model's output is a number, so say which outputs count as different: "
+            "flips=Target(test=Between(low, high)).flips."
+        )
     several = [k] if isinstance(k, int | np.integer) else list(k)
     return pd.DataFrame([_evaluate_one(explainer, X_test, int(each), flips) for each in several])
 
@@ -404,7 +406,10 @@ def _explain_alike(
     if not len(wanted):
         return [None] * len(answers)
     alike = explainer.explain_many(schema.decode(known.rows[wanted]), k=k, progress=False)
-    found = {place: (answer.row, answer.rows) for place, answer in zip(wanted.tolist(), alike, strict=True)}
+    found = {
+        place: (answer.row, _as_set(answer.rows, answer.row, answer.decision, k, flips, answer.labels))
+        for place, answer in zip(wanted.tolist(), alike, strict=True)
+    }
     return [found.get(place) for place in places.tolist()]
 
 
@@ -422,22 +427,19 @@ def _inside(schema: Schema, rows: Rows) -> Mask:
     return inside
 
 
-def _as_rows(C: ArrayLike, x: Row) -> Rows:
-    """Read an answer as a matrix, also one that holds nothing."""
+def _as_set(C: ArrayLike, x: Row, decision: Any, k: int, flips: Flips, labels: ArrayLike | None) -> Rows:
+    """Check an answer and keep what is valid in it, each row once."""
     rows = np.asarray(C, dtype=np.float64)
     if not rows.size:
         return np.empty((0, len(x)))
     if rows.shape[1:] != x.shape:
         raise ValueError(f"C must be rows of {len(x)} features as x is, got an array of shape {rows.shape}.")
-    return rows
-
-
-def _as_set(C: Rows, k: int) -> Rows:
-    """Keep each row once and check how many there are."""
-    rows: Rows = C[~pd.DataFrame(C).duplicated().to_numpy(dtype=np.bool_)]
+    if labels is not None:
+        rows = rows[flips(np.asarray(labels), decision)]
+    rows = rows[~pd.DataFrame(rows).duplicated().to_numpy(dtype=np.bool_)]
     if len(rows) > k:
         raise ValueError(f"C must hold at most k = {k} counterfactuals, got {len(rows)}. Keep the best {k}.")
-    return rows
+    return np.asarray(rows)
 
 
 def _unlike(known: Population, decision: Any, flips: Flips) -> Mask:

@@ -1,0 +1,338 @@
+"""The answer: counterfactuals for one instance or many, what they change, and why there are fewer than k.
+
+Nothing is computed before it is asked for, so that a hundred thousand answers are cheap to hold.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoint import render, sentences, storage
+from counterpoint.blackbox import Labels
+from counterpoint.distances import changed
+from counterpoint.schema import Feature, Row, Rows, Schema
+
+VERSION = 1
+TOP = 10  # features listed in a summary
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """Why an answer holds fewer counterfactuals than were asked for.
+
+    Examples
+    --------
+    >>> print(Shortfall(asked=5, found=2, reason="all others break a constraint."))
+    Found 2 of 5: all others break a constraint.
+    """
+
+    asked: int
+    found: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"Found {self.found} of {self.asked}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """The counterfactuals of one instance: what would have to change for its decision to be different.
+
+    Counterfactuals are numbered from 1, in tables as in pictures.
+
+    Parameters
+    ----------
+    schema
+        What the columns are.
+    row
+        The explained instance x, as a row.
+    decision
+        What the model says of x: one label, or a vector of scores.
+    rows
+        The counterfactuals, as rows.
+    labels
+        What the model says of them.
+    found_by
+        The name of the explainer that found each.
+    k
+        How many were asked for.
+    distance
+        How far each is from x.
+    target
+        What counts as a different decision, in words.
+    shortfall
+        Why there are fewer than k, if there are.
+    model_calls, model_rows
+        How often the model was called for this answer, and about how many rows in all.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]})
+    >>> explanation = Explanation(
+    ...     Schema.infer(people), row=np.array([31.0, 0.0]), decision="bad",
+    ...     rows=np.array([[31.0, 1.0]]), labels=np.array(["good"]),
+    ...     found_by=("Tree",), k=1, distance=np.array([1.0]),
+    ... )
+    >>> print(explanation)
+    Decision: 'bad'   Wanted: any other decision   Found: 1 of 1
+    <BLANKLINE>
+    feature    x       1
+    ────────────────────────
+    job        clerk   smith
+    ────────────────────────
+    decision   bad     good
+    distance           1
+    found by           Tree
+    <BLANKLINE>
+    Unchanged: age.
+    >>> explanation.counterfactuals
+       age    job
+    0   31  smith
+    """
+
+    schema: Schema
+    row: Row
+    decision: Any
+    rows: Rows
+    labels: Labels
+    found_by: tuple[str, ...]
+    k: int
+    distance: NDArray[np.float64]
+    shortfall: Shortfall | None = None
+    model_calls: int = 0
+    model_rows: int = 0
+    target: str = "any other decision"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        decision = sentences.decision_texts(self.decision, self.labels[:0], quote=True)[0]
+        return f"<Explanation: decision {decision}, {len(self)} of {self.k} counterfactuals>"
+
+    def __str__(self) -> str:
+        return render.card_text(self._card)
+
+    def _repr_html_(self) -> str:
+        return render.card_html(self._card)
+
+    @cached_property
+    def x(self) -> Any:
+        """The explained instance: a frame of one row, or a vector if arrays were given."""
+        table = self.schema.decode(self.row[None])
+        return table[0] if self.schema.form.kind == "array" else table
+
+    @cached_property
+    def counterfactuals(self) -> Any:
+        """The counterfactuals as a table like the caller's: the same library, columns and dtypes."""
+        return self.schema.decode(self.rows)
+
+    @property
+    def decisions(self) -> Labels:
+        """What the model says of each counterfactual."""
+        return self.labels
+
+    @cached_property
+    def changes(self) -> pd.DataFrame:
+        """Every change of every counterfactual: its number, the feature, the values before and after."""
+        return _changes(self.schema, self.row, self.rows)
+
+    def importance(self) -> pd.Series:
+        """Measure the share of the counterfactuals that change each feature, largest first."""
+        return _shares(self.schema, changed(self.rows, self.row))
+
+    def sentences(self) -> list[str]:
+        """Say each counterfactual as one sentence."""
+        return sentences.sentences(self.schema, self.row, self.rows, self.decision, self.labels)
+
+    def to_json(self) -> str:
+        """Save everything but the model as text; `from_json` reads it back."""
+        return Explanations([self]).to_json()
+
+    @classmethod
+    def from_json(cls, text: str) -> Explanation:
+        """Read an answer that `to_json` saved."""
+        many = Explanations.from_json(text)
+        if len(many) != 1:
+            raise ValueError(f"The text holds {len(many)} explanations; use Explanations.from_json.")
+        return many[0]
+
+    @cached_property
+    def _card(self) -> render.Card:
+        word = sentences.decision_word(self.decision, self.labels)
+        before, *after = sentences.decision_texts(self.decision, self.labels)
+        outcome = [
+            render.Line(word, before, tuple(after)),
+            render.Line("distance", "", tuple(sentences.number_text(d, digits=3) for d in self.distance)),
+            render.Line("found by", "", tuple(self.found_by)),
+        ]
+        facts = (
+            (word.capitalize(), sentences.decision_texts(self.decision, self.labels[:0], quote=True)[0]),
+            ("Wanted", self.target),
+            ("Found", f"{len(self)} of {self.k}"),
+        )
+        note = str(self.shortfall or "")
+        return render.card(facts, self.schema, self.row, self.rows, outcome, note)
+
+
+class Explanations(Sequence[Explanation]):
+    """The answers for many instances: a sequence of `Explanation`, with tables over all of them.
+
+    Parameters
+    ----------
+    items
+        One answer an instance.
+    schema
+        What the columns are; needed only if there are no items.
+    model_calls, model_rows
+        Calls of the model and rows asked about in the run that gave the items, which share calls.
+        If not given, the sums over the items. A slice keeps the numbers of its run.
+
+    Examples
+    --------
+    >>> people = pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]})
+    >>> one = Explanation(
+    ...     Schema.infer(people), row=np.array([31.0, 0.0]), decision="bad",
+    ...     rows=np.array([[31.0, 1.0]]), labels=np.array(["good"]),
+    ...     found_by=("Tree",), k=1, distance=np.array([1.0]),
+    ... )
+    >>> Explanations([one, one]).frame
+       instance  counterfactual  age    job decision  distance found_by
+    0         0               1   31  smith     good       1.0     Tree
+    1         1               1   31  smith     good       1.0     Tree
+    >>> Explanations([one, one]).importance().to_dict()
+    {'job': 1.0, 'age': 0.0}
+    """
+
+    def __init__(
+        self,
+        items: Iterable[Explanation],
+        schema: Schema | None = None,
+        model_calls: int | None = None,
+        model_rows: int | None = None,
+    ) -> None:
+        self._items = tuple(items)
+        if schema is None and not self._items:
+            raise ValueError("Explanations needs at least one item, or the schema of none.")
+        self.schema = schema or self._items[0].schema
+        if any(item.schema is not self.schema and item.schema != self.schema for item in self._items):
+            raise ValueError("Explanations must be of one schema, got items of several.")
+        self.model_calls = sum(i.model_calls for i in self._items) if model_calls is None else model_calls
+        self.model_rows = sum(i.model_rows for i in self._items) if model_rows is None else model_rows
+
+    @overload
+    def __getitem__(self, place: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, place: slice) -> Explanations: ...
+    def __getitem__(self, place: int | slice) -> Explanation | Explanations:
+        if isinstance(place, slice):
+            return Explanations(self._items[place], self.schema, self.model_calls, self.model_rows)
+        return self._items[place]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return iter(self._items)
+
+    def __repr__(self) -> str:
+        return f"<Explanations: {len(self)} instances, {len(self._rows)} counterfactuals>"
+
+    def __str__(self) -> str:
+        return render.summary_text(self._summary)
+
+    def _repr_html_(self) -> str:
+        return render.summary_html(self._summary, [item._card for item in self._items[:5]])
+
+    @cached_property
+    def frame(self) -> Any:
+        """All counterfactuals in one frame: of polars if polars was given, else of pandas.
+
+        The columns: the place of the instance from 0, the number of the counterfactual from 1, the
+        features, decision (decision_0, decision_1, ... if it is a vector), distance and found_by. Where a
+        feature already has one of these names, an underscore is added.
+        """
+        return _joined(self.schema, self._rows, self._before(), self._after())
+
+    @cached_property
+    def changes(self) -> pd.DataFrame:
+        """Every change of every counterfactual, with the place of its instance."""
+        table = _changes(self.schema, self._rows_of_x, self._rows)
+        places = table["counterfactual"].to_numpy() - 1
+        before = self._before()
+        table["counterfactual"] = before["counterfactual"][places]
+        table.insert(0, "instance", before["instance"][places])
+        return table
+
+    def importance(self) -> pd.Series:
+        """Measure the share of all counterfactuals that change each feature, largest first.
+
+        Each counterfactual counts the same, so an instance that has more of them weighs more.
+        """
+        return _shares(self.schema, changed(self._rows, self._rows_of_x))
+
+    @cached_property
+    def shortfalls(self) -> pd.DataFrame:
+        """The instances that got fewer counterfactuals than asked for, and why."""
+        pairs = [(i, item.shortfall) for i, item in enumerate(self) if item.shortfall is not None]
+        rows = [(i, short.asked, short.found, short.reason) for i, short in pairs]
+        return pd.DataFrame(rows, columns=["instance", "asked", "found", "reason"])
+
+    def to_json(self) -> str:
+        """Save everything but the model as text; `from_json` reads it back."""
+        plain = {
+            "version": VERSION,
+            "schema": storage.schema_to_plain(self.schema),
+            "x": storage.numbers_to_plain(self._stacked([item.row for item in self])),
+            "decision": storage.labels_to_plain(self._decisions),
+            "rows": storage.numbers_to_plain(self._rows),
+            "labels": storage.labels_to_plain(self._labels),
+            "distance": storage.numbers_to_plain(self._distance),
+            "model": [self.model_calls, self.model_rows],
+            "items": [_item_to_plain(item) for item in self],
+        }
+        return json.dumps(plain, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Explanations:
+        """Read answers that `to_json` saved."""
+        plain = json.loads(text)
+        if plain.get("version") != VERSION:
+            raise ValueError(f"The text has format version {plain.get('version')}, known is {VERSION}.")
+        schema = storage.schema_from_plain(plain["schema"])
+        calls, rows = plain["model"]
+        return cls(_items_from_plain(plain, schema), schema, calls, rows)
+
+    @cached_property
+    def _counts(self) -> NDArray[np.intp]:
+        return np.array([len(item) for item in self], dtype=np.intp)
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return self._stacked([item.rows for item in self], np.concatenate)
+
+    @cached_property
+    def _rows_of_x(self) -> Rows:
+        return np.repeat(self._stacked([item.row for item in self]), self._counts, axis=0)
+
+    @cached_property
+    def _distance(self) -> NDArray[np.float64]:
+        return np.concatenate([np.empty(0), *(item.distance for item in self)])
+
+    @cached_property
+    def _decisions(self) -> Labels:
+        return np.array([item.decision for item in self])
+
+    @cached_property
+    def _labels(self) -> Labels:
+        # An answer of nothing has labels of no certain dtype or width, which must not spoil the others'.
+        return np.concatenate([item.labels for item in self if len(item)] or [self._decisions[:0]])

@@ -1,0 +1,164 @@
+"""Values, decisions and changes in words.
+
+Rounded for people, but never so far that two different values look the same: a change must show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from counterpoint.blackbox import Labels, is_continuous
+from counterpoint.distances import changed
+from counterpoint.schema import Feature, Row, Rows, Schema
+
+T = TypeVar("T")
+
+DIGITS = 6
+MOST_DIGITS = 17  # enough to tell any two floats apart
+MISSING = "missing"
+
+
+def number_text(value: float, digits: int = DIGITS, grouped: bool = False) -> str:
+    """Write a number for people; digits before the decimal point are all kept.
+
+    Examples
+    --------
+    >>> number_text(0.1 + 0.2), number_text(36.0), number_text(1234567.8, grouped=True), number_text(2e-9)
+    ('0.3', '36', '1,234,568', '2e-09')
+    """
+    if np.isnan(value):
+        return MISSING
+    if value and not 1e-4 <= abs(value) < 1e16:
+        return f"{value:.{digits}g}"
+    decimals = max(0, digits - 1 - int(np.floor(np.log10(abs(value) or 1))))
+    text = f"{value + 0.0:{',' if grouped else ''}.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def number_texts(values: Sequence[float]) -> list[str]:
+    """Write numbers alike, with as many digits as it takes to tell the others from the first.
+
+    Thousands are marked from five digits on: 2015 may be a year, 12,000 is an amount.
+
+    Examples
+    --------
+    >>> number_texts([4500, 12000]), number_texts([0.1, 0.1000000001])
+    (['4,500', '12,000'], ['0.1', '0.1000000001'])
+    """
+    grouped = any(abs(value) >= 10_000 for value in values)
+    return _apart(list(values), lambda value, digits: number_text(value, digits, grouped))
+
+
+def value_texts(feature: Feature, values: Row, quote: bool = False) -> list[str]:
+    """Write places of rows, the first being x's; with `quote`, texts stand in quotation marks.
+
+    Examples
+    --------
+    >>> job = Feature("job", kind="categorical", categories=("clerk", "smith", None))
+    >>> value_texts(job, np.array([0.0, 2.0])), value_texts(job, np.array([0.0, 1.0]), quote=True)
+    (['clerk', 'missing'], ["'clerk'", "'smith'"])
+    """
+    if not feature.is_categorical:
+        return number_texts(values.tolist())
+    labels = [feature.label(value) for value in values]
+    texts = [_name(label, quote) for label in labels]
+    alike = any(a == texts[0] and label != labels[0] for a, label in zip(texts, labels, strict=True))
+    # The number 1 and the text "1" look the same until quoted.
+    return [_name(label, True) for label in labels] if alike else texts
+
+
+def decision_texts(decision: Any, labels: Labels, quote: bool = False) -> list[str]:
+    """Write x's decision and then those of its counterfactuals.
+
+    Examples
+    --------
+    >>> decision_texts("bad", np.array(["good"])), decision_texts(0.25, np.array([0.750000001]))
+    (['bad', 'good'], ['0.25', '0.75'])
+    >>> decision_texts(np.array([0.25, 0.75]), np.array([[1.0, 0.0]]))
+    ['[0.25, 0.75]', '[1, 0]']
+    """
+    values = [np.asarray(decision), *np.asarray(labels)]
+    if values[0].ndim:
+        return _apart([v.tolist() for v in values], _vector_text)
+    if values[0].dtype.kind == "f":
+        return number_texts([float(value) for value in values])
+    return [_name(value.item(), quote) for value in values]
+
+
+def decision_word(decision: Any, labels: Labels) -> str:
+    """Call what the model says a decision, or an output where it is a score or a quantity.
+
+    Examples
+    --------
+    >>> decision_word("bad", np.array(["good"])), decision_word(0.25, np.array([0.75]))
+    ('decision', 'output')
+    """
+    outputs = [np.asarray(decision)[None], np.asarray(labels)]
+    return "output" if any(is_continuous(output) for output in outputs) else "decision"
+
+
+def sentences(schema: Schema, row: Row, rows: Rows, decision: Any, labels: Labels) -> list[str]:
+    """Say each counterfactual as one sentence.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> schema = Schema.infer(pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]}))
+    >>> rows = np.array([[45.0, 1.0]])
+    >>> sentences(schema, np.array([31.0, 0.0]), rows, "bad", np.array(["good"]))[0]
+    "If age were 45 instead of 31 and job were 'smith' instead of 'clerk', the decision would be 'good'
+    instead of 'bad'."
+    """
+    word = decision_word(decision, labels)
+    masks = changed(rows, row)
+    return [
+        f"If {_changes_text(schema, row, rows[i], masks[i])}, "
+        f"{_outcome_text(word, *decision_texts(decision, labels[i : i + 1], quote=True))}."
+        for i in range(len(rows))
+    ]
+
+
+def _changes_text(schema: Schema, row: Row, other: Row, mask: Any) -> str:
+    """Say what differs: "age were 45 instead of 31 and job were ..."."""
+    parts = []
+    for i in np.flatnonzero(mask):
+        feature = schema.features[i]
+        before, after = value_texts(feature, np.array([row[i], other[i]]), quote=True)
+        name = feature.name if isinstance(feature.name, str) else f"feature {feature.name}"
+        parts.append(f"{name} were {after} instead of {before}")
+    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
+
+
+def _outcome_text(word: str, before: str, after: str) -> str:
+    """Say the decision; a target of the user's own may accept x's decision too."""
+    if before == after:
+        return f"the {word} would still be {before}"
+    return f"the {word} would be {after} instead of {before}"
+
+
+def _apart(values: list[T], write: Callable[[T, int], str]) -> list[str]:
+    """Write values with the fewest digits that leave none looking like the first without being equal."""
+    first = values[0]
+    for digits in range(DIGITS, MOST_DIGITS + 1):
+        texts = [write(value, digits) for value in values]
+        pairs = zip(texts, values, strict=True)
+        # Only a missing value differs from itself, and all missing values look the same rightly.
+        if all(text != texts[0] or value == first or value != value for text, value in pairs):
+            break
+    return texts
+
+
+def _vector_text(values: list[Any], digits: int) -> str:
+    """Write a vector of scores, or of decisions if the model makes several at once."""
+    parts = [number_text(v, digits) if isinstance(v, float) else _name(v, True) for v in values]
+    return f"[{', '.join(parts)}]"
+
+
+def _name(label: Any, quote: bool) -> str:
+    """Write a category or a class."""
+    if label is None:
+        return MISSING
+    return repr(label) if isinstance(label, str) and (quote or not label.strip()) else str(label)
