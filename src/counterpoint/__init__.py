@@ -1,1 +1,58 @@
-"""Counterpoint."""
+"""Counterpoint: what would have to change for this decision to be different?
+
+An ensemble of counterfactual explainers, for any model that can predict.
+
+>>> import numpy as np
+>>> import counterpoint as cp
+>>> X = np.random.default_rng(0).normal(size=(200, 3))
+>>> explanation = cp.explain(X[0], lambda rows: rows[:, 0] + rows[:, 1] > 0, X, k=3, immutable=[2])
+>>> len(explanation.counterfactuals)
+3
+"""
+
+from counterpoint import datasets, testing
+from counterpoint.blackbox import ModelError
+from counterpoint.ensemble import Ensemble, explain
+from counterpoint.explainers import BruteForce, CaseBased, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
+from counterpoint.explainers.base import IncompleteError
+from counterpoint.explanation import Explanation, Explanations, Shortfall
+from counterpoint.metrics import evaluate
+from counterpoint.polish import Polish
+from counterpoint.schema import Feature, Schema
+from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, Selection
+from counterpoint.target import Between
+from counterpoint.task import Search, Task
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BALANCED",
+    "CLOSE",
+    "DIVERSE",
+    "PLAUSIBLE",
+    "Between",
+    "BruteForce",
+    "CaseBased",
+    "Ensemble",
+    "Evolution",
+    "Explainer",
+    "Explanation",
+    "Explanations",
+    "Feature",
+    "Guided",
+    "IncompleteError",
+    "ModelError",
+    "Neighbours",
+    "Polish",
+    "Schema",
+    "Search",
+    "Selection",
+    "Shortfall",
+    "Sphere",
+    "Task",
+    "Tree",
+    "datasets",
+    "evaluate",
+    "explain",
+    "testing",
+]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.blackbox import BlackBox, Labels
 from counterpoint.engine import OutOfBudget
-from counterpoint.explainers import BruteForce, Explainer, Guided, Neighbours, Sphere, Tree
+from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
 from counterpoint.explainers.base import Answer, at_least
+from counterpoint.explanation import Explanation
 from counterpoint.polish import Polish
 from counterpoint.pool import Pool
 from counterpoint.population import Population
@@ -36,7 +38,7 @@ class Voice:
 
 
 def _default_explainers() -> tuple[Explainer, ...]:
-    return (BruteForce(refine=0), Tree(), Sphere(), Neighbours())
+    return (BruteForce(refine=0), Tree(), Sphere(), Neighbours(), Guided())
 
 
 @dataclass
@@ -67,7 +69,7 @@ class Ensemble(Explainer):
         rows = max(1000, int(self.instances * len(known.rows)))
         voices = []
         for place, kind in enumerate(kinds):
-            count = len(actionable) if place % 2 == 0 else few
+            count = len(actionable) if kinds[:place].count(kind) % 2 == 0 else few
             features = rng.permutation(actionable)[:count]
             voices.append(
                 Voice(
@@ -95,7 +97,7 @@ class Ensemble(Explainer):
         names = [type(v.explainer).__name__ for v in self.voices_]
         yield from pool.listen([v.search(task) for v in self.voices_], names)
         if len(pool) < 2 * task.k:
-            yield from pool.listen([Guided().search(task)], ["Guided"])
+            yield from pool.listen([Evolution().search(task)], ["Evolution"])
         if self.polish is not None and len(pool):
             starts = pool.rows[self.selection.select(task, pool.rows, self.starts)]
             yield from pool.listen([self.polish.search(task, starts)], ["Polish"])
@@ -105,3 +107,23 @@ def _least_used(rng: np.random.Generator, kinds: int, size: int) -> list[int]:
     """Draw kinds at random among the least used, so that each has its share."""
     draws = [rng.permutation(kinds) for _ in range(-(-size // kinds))]
     return [int(kind) for kind in np.concatenate(draws)[:size]]
+
+
+def explain(x: Any, model: Any, X: Any, k: int = 5, *, seed: int = 0, **options: Any) -> Explanation:
+    """Explain one decision in one call: the paper's f_k(x, b, X, A), with the ensemble's defaults.
+
+    `options` are those of `Ensemble.fit` (immutable, ranges, …) and of `Ensemble.explain` (target, …).
+    For more than a few decisions, fit an `Ensemble` once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> explain(X[0], lambda rows: rows[:, 0] > 0, X, k=2).decisions
+    array([False, False])
+    """
+    asked = {name: options.pop(name) for name in _ASKED & set(options)}
+    return Ensemble(seed=seed).fit(model, X, **options).explain(x, k, **asked)
+
+
+_ASKED = {"target", "max_changes", "max_rows", "max_seconds"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from counterpoint import render, sentences, storage
 from counterpoint.blackbox import Labels
-from counterpoint.distances import changed
-from counterpoint.schema import Feature, Row, Rows, Schema
+from counterpoint.schema import Row, Rows, Schema
+from counterpoint.tables import Form
 
 VERSION = 1
 TOP = 10  # features listed in a summary
+_NO_COLUMNS = Schema((), Form("pandas", (), ()))
 
 
 @dataclass(frozen=True)
@@ -144,11 +145,11 @@ class Explanation:
     @cached_property
     def changes(self) -> pd.DataFrame:
         """Every change of every counterfactual: its number, the feature, the values before and after."""
-        return _changes(self.schema, self.row, self.rows)
+        return sentences.changes(self.schema, self.row, self.rows)
 
     def importance(self) -> pd.Series:
         """Measure the share of the counterfactuals that change each feature, largest first."""
-        return _shares(self.schema, changed(self.rows, self.row))
+        return sentences.shares(self.schema, self.row, self.rows)
 
     def sentences(self) -> list[str]:
         """Say each counterfactual as one sentence."""
@@ -192,7 +193,7 @@ class Explanations(Sequence[Explanation]):
     items
         One answer an instance.
     schema
-        What the columns are; needed only if there are no items.
+        What the columns are; without it, the tables of no items have no features.
     model_calls, model_rows
         Calls of the model and rows asked about in the run that gave the items, which share calls.
         If not given, the sums over the items. A slice keeps the numbers of its run.
@@ -221,9 +222,7 @@ class Explanations(Sequence[Explanation]):
         model_rows: int | None = None,
     ) -> None:
         self._items = tuple(items)
-        if schema is None and not self._items:
-            raise ValueError("Explanations needs at least one item, or the schema of none.")
-        self.schema = schema or self._items[0].schema
+        self.schema = schema or (self._items[0].schema if self._items else _NO_COLUMNS)
         if any(item.schema is not self.schema and item.schema != self.schema for item in self._items):
             raise ValueError("Explanations must be of one schema, got items of several.")
         self.model_calls = sum(i.model_calls for i in self._items) if model_calls is None else model_calls
@@ -261,16 +260,23 @@ class Explanations(Sequence[Explanation]):
         features, decision (decision_0, decision_1, ... if it is a vector), distance and found_by. Where a
         feature already has one of these names, an underscore is added.
         """
-        return _joined(self.schema, self._rows, self._before(), self._after())
+        labels = self._labels
+        scores = {f"decision_{i}": labels[:, i] for i in range(labels.shape[1])} if labels.ndim > 1 else {}
+        found_by = [name for item in self for name in item.found_by]
+        return sentences.framed(
+            self.schema,
+            self._rows,
+            before={"instance": self._instances, "counterfactual": self._numbers},
+            after={**(scores or {"decision": labels}), "distance": self._distance, "found_by": found_by},
+        )
 
     @cached_property
     def changes(self) -> pd.DataFrame:
         """Every change of every counterfactual, with the place of its instance."""
-        table = _changes(self.schema, self._rows_of_x, self._rows)
+        table = sentences.changes(self.schema, self._x_of_rows, self._rows)
         places = table["counterfactual"].to_numpy() - 1
-        before = self._before()
-        table["counterfactual"] = before["counterfactual"][places]
-        table.insert(0, "instance", before["instance"][places])
+        table["counterfactual"] = self._numbers[places]
+        table.insert(0, "instance", self._instances[places])
         return table
 
     def importance(self) -> pd.Series:
@@ -278,7 +284,7 @@ class Explanations(Sequence[Explanation]):
 
         Each counterfactual counts the same, so an instance that has more of them weighs more.
         """
-        return _shares(self.schema, changed(self._rows, self._rows_of_x))
+        return sentences.shares(self.schema, self._x_of_rows, self._rows)
 
     @cached_property
     def shortfalls(self) -> pd.DataFrame:
@@ -292,7 +298,7 @@ class Explanations(Sequence[Explanation]):
         plain = {
             "version": VERSION,
             "schema": storage.schema_to_plain(self.schema),
-            "x": storage.numbers_to_plain(self._stacked([item.row for item in self])),
+            "x": storage.numbers_to_plain(self._x),
             "decision": storage.labels_to_plain(self._decisions),
             "rows": storage.numbers_to_plain(self._rows),
             "labels": storage.labels_to_plain(self._labels),
@@ -318,11 +324,15 @@ class Explanations(Sequence[Explanation]):
 
     @cached_property
     def _rows(self) -> Rows:
-        return self._stacked([item.rows for item in self], np.concatenate)
+        return np.concatenate([np.empty((0, len(self.schema.features))), *(item.rows for item in self)])
 
     @cached_property
-    def _rows_of_x(self) -> Rows:
-        return np.repeat(self._stacked([item.row for item in self]), self._counts, axis=0)
+    def _x(self) -> Rows:
+        return np.array([item.row for item in self]).reshape(len(self), len(self.schema.features))
+
+    @property
+    def _x_of_rows(self) -> Rows:
+        return np.repeat(self._x, self._counts, axis=0)
 
     @cached_property
     def _distance(self) -> NDArray[np.float64]:
@@ -336,3 +346,67 @@ class Explanations(Sequence[Explanation]):
     def _labels(self) -> Labels:
         # An answer of nothing has labels of no certain dtype or width, which must not spoil the others'.
         return np.concatenate([item.labels for item in self if len(item)] or [self._decisions[:0]])
+
+    @property
+    def _instances(self) -> NDArray[np.intp]:
+        return np.repeat(np.arange(len(self)), self._counts)
+
+    @property
+    def _numbers(self) -> NDArray[np.intp]:
+        """Number the counterfactuals of each instance from 1."""
+        first = np.cumsum(self._counts) - self._counts
+        return np.arange(1, len(self._rows) + 1) - np.repeat(first, self._counts)
+
+    @cached_property
+    def _summary(self) -> render.Summary:
+        asked, found, n = sum(item.k for item in self), len(self._rows), max(1, len(self))
+        mean, wanted = (sentences.number_text(count / n, digits=3) for count in (found, asked))
+        facts = (
+            ("Instances", f"{len(self):,}"),
+            ("Counterfactuals", f"{found:,} of {asked:,} (mean {mean} of {wanted})"),
+            ("Model", f"{self.model_calls:,} calls, {self.model_rows:,} rows"),
+        )
+        shares = self.importance()[:TOP]
+        reasons = Counter(self.shortfalls["reason"].tolist()).most_common(TOP)
+        notes = [f"{count:,} of {n:,} instances got fewer than asked for: {why}" for why, count in reasons]
+        listed = tuple((str(name), float(share)) for name, share in shares.items() if share)
+        return render.Summary(facts, listed, tuple(notes))
+
+
+def _item_to_plain(item: Explanation) -> dict[str, Any]:
+    """Keep what is not in the arrays over all items."""
+    short = item.shortfall
+    return {
+        "found_by": list(item.found_by),
+        "k": item.k,
+        "shortfall": None if short is None else [short.asked, short.found, short.reason],
+        "model": [item.model_calls, item.model_rows],
+        "target": item.target,
+    }
+
+
+def _items_from_plain(plain: dict[str, Any], schema: Schema) -> Iterator[Explanation]:
+    """Part the arrays over all items again."""
+    decisions, labels = (storage.labels_from_plain(plain[name]) for name in ("decision", "labels"))
+    x, rows = (
+        storage.numbers_from_plain(plain[name]).reshape(len(plain[name]), len(schema.features))
+        for name in ("x", "rows")
+    )
+    distance = storage.numbers_from_plain(plain["distance"])
+    end = 0
+    for i, item in enumerate(plain["items"]):
+        start, end = end, end + len(item["found_by"])
+        yield Explanation(
+            schema=schema,
+            row=x[i],
+            decision=decisions[i],
+            rows=rows[start:end],
+            labels=labels[start:end],
+            found_by=tuple(item["found_by"]),
+            k=item["k"],
+            distance=distance[start:end],
+            shortfall=Shortfall(*item["shortfall"]) if item["shortfall"] else None,
+            model_calls=item["model"][0],
+            model_rows=item["model"][1],
+            target=item["target"],
+        )

@@ -65,7 +65,8 @@ class Summary:
 def card(facts: Facts, schema: Schema, row: Row, rows: Rows, outcome: Iterable[Line], note: str) -> Card:
     """Gather what is shown of one answer: the features that change, and those that never do."""
     masks = changed(rows, row)
-    changes, same = [], []
+    changes: list[Line] = []
+    same: list[Line] = []
     for i, feature in enumerate(schema.features):
         mask = masks[:, i]
         x, *cells = value_texts(feature, np.append(row[i], rows[:, i]))
@@ -97,7 +98,7 @@ def card_text(card: Card, width: int = WIDTH) -> str:
         left.append(_wrapped(["x", *(line.x for line in lines)]))
         parts += [_block_text(left + block, len(card.changes)) for block in _blocks(left, columns, width)]
         if card.same:
-            parts.append(_filled(f"Unchanged: {', '.join(line.name for line in card.same)}.", width))
+            parts.append(_filled(f"Unchanged: {_listed([line.name for line in card.same])}.", width))
     if card.note:
         parts.append(_filled(card.note, width))
     return "\n\n".join(parts)
@@ -119,7 +120,7 @@ def card_html(card: Card) -> str:
     if card.same:
         rows = "".join(_row_html(line, 0) for line in card.same)
         names = "feature stays" if len(card.same) == 1 else "features stay"
-        title = f"{len(card.same)} {names} the same" if card.count else "x"
+        title = f"{len(card.same)} {names} the same" if card.count else "The instance"
         parts.append(
             f"<details style='{_DETAILS}'><summary style='{_SUMMARY}'>{title}</summary>"
             f"<table style='{_TABLE}'>{rows}</table></details>"
@@ -184,9 +185,10 @@ _SHARES = "Share of counterfactuals that change a feature"
 _LINE = "rgba(128,128,128,.35)"
 _BOX = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;margin:.6em 0;overflow-x:auto;"
 _FAINT = "opacity:.7;"
-_TABLE = "border-collapse:collapse;border:0;margin:.4em 0;color:inherit;"
+_TABLE = "border-collapse:collapse;border:0;margin:.4em 0;color:inherit;font:inherit;"
 _TR = "background:none;"
-_TD = f"text-align:left;padding:4px 14px 4px 8px;border:0;border-bottom:1px solid {_LINE};vertical-align:top;"
+_CELL = "text-align:left;vertical-align:top;padding:4px 14px 4px 8px;max-width:20em;"
+_TD = f"{_CELL}border:0;border-bottom:1px solid {_LINE};"
 _TH = f"{_TD}font-weight:600;border-bottom:2px solid {_LINE};white-space:nowrap;"
 _RIGHT = "text-align:right;"
 _CHANGED = "background:rgba(240,150,0,.28);"
@@ -268,6 +270,11 @@ def _block_text(columns: list[Column], changes: int) -> str:
             padded = (part.ljust(width) for part, width in zip(parts, widths, strict=True))
             lines.append(GAP.join(padded).rstrip())
     return "\n".join(lines)
+
+
+def _listed(names: list[str], most: int = 12) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _wrapped(texts: Iterable[str]) -> Column:

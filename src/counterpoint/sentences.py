@@ -1,6 +1,6 @@
-"""Values, decisions and changes in words.
+"""What changed, as tables and in words.
 
-Rounded for people, but never so far that two different values look the same: a change must show.
+In words, numbers are rounded, but never so far that two different ones look the same: a change must show.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels, is_continuous
 from counterpoint.distances import changed
@@ -19,6 +21,79 @@ T = TypeVar("T")
 DIGITS = 6
 MOST_DIGITS = 17  # enough to tell any two floats apart
 MISSING = "missing"
+
+
+def changes(schema: Schema, x: Rows, rows: Rows) -> pd.DataFrame:
+    """List every change of rows from one x, or from one x each.
+
+    Examples
+    --------
+    >>> schema = Schema.infer(pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]}))
+    >>> changes(schema, np.array([31.0, 0.0]), np.array([[31.0, 1.0], [45.0, 1.0]]))
+       counterfactual feature   from     to
+    0               1     job  clerk  smith
+    1               2     age     31     45
+    2               2     job  clerk  smith
+    """
+    places, features = np.nonzero(changed(rows, x))
+    before, after = np.broadcast_to(x, rows.shape)[places, features], rows[places, features]
+    names, table = objects(schema.names), {"from": objects([None] * len(places))}
+    table["to"] = table["from"].copy()
+    for i in np.unique(features):  # a feature at a time, so that many changes cost few steps
+        mask = features == i
+        table["from"][mask] = _labels(schema.features[i], before[mask])
+        table["to"][mask] = _labels(schema.features[i], after[mask])
+    columns = {name: pd.Series(values, dtype=object) for name, values in table.items()}
+    return pd.DataFrame({"counterfactual": places + 1, "feature": names[features], **columns})
+
+
+def shares(schema: Schema, x: Rows, rows: Rows) -> pd.Series:
+    """Measure the share of rows that change each feature, largest first; 0 if there are no rows."""
+    counts = changed(rows, x).sum(axis=0)
+    values = counts / max(1, len(rows))
+    order = np.argsort(-values, kind="stable")
+    index = pd.Index(objects(schema.names)[order], name="feature", tupleize_cols=False)
+    return pd.Series(values[order], index=index, name="share")
+
+
+def framed(schema: Schema, rows: Rows, before: dict[str, Any], after: dict[str, Any]) -> Any:
+    """Decode rows into a frame with further columns before and after; features keep their names.
+
+    Examples
+    --------
+    >>> schema = Schema.infer(pd.DataFrame({"age": [31, 45]}))
+    >>> framed(schema, np.array([[45.0]]), {"instance": [0]}, {"age": [1.5]})
+       instance  age  age_
+    0         0   45   1.5
+    """
+    table = schema.decode(rows)
+    before = {_free(name, schema): column for name, column in before.items()}
+    after = {_free(name, schema): column for name, column in after.items()}
+    if schema.form.kind == "polars":
+        import polars as pl
+
+        return pl.DataFrame(before).hstack(table).hstack(pl.DataFrame(after))
+    if schema.form.kind == "array":
+        table = pd.DataFrame(table, columns=list(schema.names))
+    return pd.concat([pd.DataFrame(before), table, pd.DataFrame(after)], axis=1)
+
+
+def _free(name: str, schema: Schema) -> str:
+    """Find a name that no feature has."""
+    while name in schema.names:
+        name += "_"
+    return name
+
+
+def objects(values: Sequence[Any]) -> NDArray[np.object_]:
+    """Hold values of any type, one a place; np.array would spread tuples over columns."""
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _labels(feature: Feature, values: Row) -> NDArray[np.object_]:
+    """Label many values as `Feature.label` labels one."""
+    distinct, places = np.unique(values, return_inverse=True)
+    return objects([feature.label(value) for value in distinct])[places]
 
 
 def number_text(value: float, digits: int = DIGITS, grouped: bool = False) -> str:

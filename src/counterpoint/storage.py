@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from decimal import Decimal
 from typing import Any
@@ -67,9 +68,10 @@ def labels_to_plain(labels: Labels) -> dict[str, Plain]:
     {'dtype': '|b1', 'shape': [2], 'values': [True, False]}
     """
     dtype, flat = labels.dtype, labels.ravel()
-    if dtype.kind not in "biufUSTO":
+    if dtype.kind not in "biufUST":
         raise TypeError(f"Labels of dtype {dtype} cannot be saved; use texts, numbers or bools.")
-    values = numbers_to_plain(flat) if dtype.kind == "f" else [value_to_plain(v) for v in flat.tolist()]
+    values = numbers_to_plain(flat) if dtype.kind == "f" else flat.tolist()
+    values = [value_to_plain(value) for value in values] if dtype.kind == "S" else values
     return {"dtype": _numpy_name(dtype), "shape": list(labels.shape), "values": values}
 
 
@@ -84,8 +86,8 @@ def labels_from_plain(plain: dict[str, Plain]) -> Labels:
     dtype = np.dtype(plain["dtype"])
     if dtype.kind == "f":
         return numbers_from_plain(plain["values"]).astype(dtype).reshape(plain["shape"])
-    values = _filled([value_from_plain(value) for value in plain["values"]])
-    return values.astype(dtype).reshape(plain["shape"])
+    values = [value_from_plain(value) for value in plain["values"]]
+    return np.array(values, dtype=dtype).reshape(plain["shape"])
 
 
 def numbers_to_plain(numbers: NDArray[Any]) -> list[Plain]:
@@ -99,7 +101,9 @@ def numbers_to_plain(numbers: NDArray[Any]) -> list[Plain]:
     finite = np.isfinite(numbers)
     if finite.all():
         return list(numbers.tolist())
-    return list(np.where(finite, numbers.astype(object), numbers.astype(str)).tolist())
+    plain = numbers.astype(object)
+    plain[~finite] = numbers[~finite].astype(str)
+    return list(plain.tolist())
 
 
 def numbers_from_plain(plain: list[Plain]) -> NDArray[np.float64]:
@@ -124,7 +128,8 @@ def value_to_plain(value: Any) -> Plain:
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode("ascii")}
     raise TypeError(
-        f"{value!r} of type {type(value).__name__} cannot be saved; use texts, numbers or bools as categories."
+        f"{value!r} of type {type(value).__name__} cannot be saved; "
+        f"use texts, numbers or bools as names and categories."
     )
 
 
@@ -138,7 +143,7 @@ def value_from_plain(plain: Plain) -> Any:
     if tag == "interval":
         left, right, closed = (value_from_plain(part) for part in content)
         return pd.Interval(left, right, closed)
-    readers = {"float": float, "decimal": Decimal, "bytes": base64.b64decode}
+    readers: dict[str, Callable[[Any], Any]] = {"float": float, "decimal": Decimal, "bytes": base64.b64decode}
     if tag not in readers:
         raise ValueError(f"The saved data holds a value of the unknown type {tag!r}.")
     return readers[tag](content)
@@ -224,16 +229,11 @@ def _polars_from_plain(plain: dict[str, Plain]) -> Any:
     try:
         import polars as pl
     except ImportError as error:
-        raise ImportError("This was saved from a polars frame and needs polars: pip install polars") from error
-    kind = getattr(pl, plain["polars"])
+        raise ImportError("This was saved from a polars frame: pip install polars") from error
+    kind = getattr(pl, plain["polars"], None)
+    if not (isinstance(kind, type) and issubclass(kind, pl.DataType)):
+        raise ValueError(f"The saved data names the unknown polars dtype {plain['polars']!r}.")
     if "pool" in plain:
         name, namespace, physical = plain["pool"]
         return kind(pl.Categories(name, namespace, getattr(pl, physical)))
     return kind(**{key: value for key, value in plain.items() if key != "polars"})
-
-
-def _filled(values: list[Any]) -> NDArray[np.object_]:
-    """Hold values of any type, one a place: numpy itself would spread tuples over columns."""
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,14 @@ from counterpoint.task import Search, Task
 # Each batch of candidates is this much larger than the one before: few rounds, and few rows if few suffice.
 GROWTH = 4
 
-# Variations of x: their rows, their prices, and the last feature that each changes.
-_Level = tuple[Rows, Row, NDArray[np.intp]]
+
+
+class Level(NamedTuple):
+    """Variations of x that change equally many features."""
+
+    rows: Rows
+    prices: Row
+    last: NDArray[np.intp]  # the last feature that each changes
 
 
 @dataclass
@@ -72,27 +79,34 @@ class BruteForce(Explainer):
 
     def _variations(self, task: Task) -> Rows:
         """Make the nearest variations of x, nearest first."""
-        values = task.once(("values", self.bins), lambda: self._values(task))
-        singles = last = _singles(task, values)
-        rows, prices = [singles[0]], [singles[1]]
+        singles = level = self.singles(task)
+        levels = [singles]
         for _ in range(1, min(self.features, task.max_changes or self.features)):
-            last = self._extended(last, singles)
-            rows.append(last[0])
-            prices.append(last[1])
-        nearest = np.argsort(np.concatenate(prices), kind="stable")[: self.candidates]
-        return np.concatenate(rows)[nearest]
+            level = self.extended(level, singles)
+            levels.append(level)
+        nearest = np.argsort(np.concatenate([each.prices for each in levels]), kind="stable")
+        return np.concatenate([each.rows for each in levels])[nearest[: self.candidates]]
 
-    def _extended(self, bases: _Level, singles: _Level) -> _Level:
+    def singles(self, task: Task) -> Level:
+        """Give x each value of each feature, one feature at a time."""
+        values = task.once(("values", self.bins), lambda: self._values(task))
+        last = np.repeat(list(values), [len(v) for v in values.values()]).astype(np.intp)
+        rows = np.repeat(task.x[None], len(last), axis=0)
+        rows[np.arange(len(rows)), last] = np.concatenate(list(values.values()) or [np.empty(0)])
+        rows = task.project(rows)
+        moved = changed(rows, task.x).any(axis=1)
+        return Level(rows[moved], task.distance(rows[moved]), last[moved])
+
+    def extended(self, level: Level, singles: Level) -> Level:
         """Change one more feature of each variation, and keep the nearest results."""
-        total = bases[1][:, None] + singles[1][None, :]
-        total[bases[2][:, None] >= singles[2][None, :]] = np.inf  # each set of features once
+        total = level.prices[:, None] + singles.prices[None, :]
+        total[level.last[:, None] >= singles.last[None, :]] = np.inf  # each set of features once
         nearest = np.argsort(total, axis=None, kind="stable")[: self.candidates]
         nearest = nearest[np.isfinite(total.ravel()[nearest])]
         base, single = np.unravel_index(nearest, total.shape)
-        rows = bases[0][base]
-        feature = singles[2][single]
-        rows[np.arange(len(rows)), feature] = singles[0][single, feature]
-        return rows, total[base, single], feature
+        rows, last = level.rows[base], singles.last[single]
+        rows[np.arange(len(rows)), last] = singles.rows[single, last]
+        return Level(rows, total[base, single], last)
 
     def _values(self, task: Task) -> dict[int, Row]:
         """Find the values that each feature is tried with."""
@@ -108,13 +122,3 @@ class BruteForce(Explainer):
             return missing
         edges = np.linspace(numbers.min(), numbers.max(), self.bins + 1)
         return np.concatenate([np.unique((edges[1:] + edges[:-1]) / 2), missing])
-
-
-def _singles(task: Task, values: dict[int, Row]) -> _Level:
-    """Give x each value of each feature, one feature at a time."""
-    of_feature = np.repeat(list(values), [len(v) for v in values.values()]).astype(np.intp)
-    rows = np.repeat(task.x[None], len(of_feature), axis=0)
-    rows[np.arange(len(rows)), of_feature] = np.concatenate(list(values.values()) or [np.empty(0)])
-    rows = task.project(rows)
-    moved = changed(rows, task.x).any(axis=1)
-    return rows[moved], task.distance(rows[moved]), of_feature[moved]

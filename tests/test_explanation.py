@@ -1,0 +1,400 @@
+"""Answers: what they hold, how they read, and that they survive a trip through JSON."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from counterpoint import render, sentences
+from counterpoint.explanation import Explanation, Explanations, Shortfall
+from counterpoint.schema import Feature, Schema
+
+PEOPLE = pd.DataFrame(
+    {
+        "duration": [36, 12, 24],
+        "amount": [4500.0, 12000.0, np.nan],
+        "purpose": ["tv", "car", "<script>alert(1)</script>"],
+        "foreign": [False, True, False],
+        "job": ["clerk", None, "smith"],
+    }
+)
+FEATURES = list(PEOPLE)
+ROWS = np.array([[12, 4500, 1, 0, 0], [36, np.nan, 0, 1, 2], [24, 12000.0, 2, 0, 0]])
+BAD = np.str_("bad")
+# The purposes in code order are: <script>, car, tv.
+X = np.array([36.0, 4500.0, 2.0, 0.0, 0.0])
+
+
+def explain(table=PEOPLE, row=X, rows=ROWS, decision=BAD, labels=None, **changes) -> Explanation:
+    schema = table if isinstance(table, Schema) else Schema.infer(table)
+    given = {
+        "labels": np.array(["good"] * len(rows)) if labels is None else labels,
+        "found_by": ("Tree", "BruteForce", "Sphere", "Tree")[: len(rows)],
+        "k": len(rows),
+        "distance": np.arange(1, len(rows) + 1) / 3,
+        "model_calls": 9,
+        "model_rows": 1200,
+    }
+    return Explanation(schema, row, decision, rows, **(given | changes))
+
+
+def nothing(**changes) -> Explanation:
+    short = Shortfall(3, 0, "the model gives one decision only.")
+    return explain(rows=np.empty((0, 5)), labels=np.empty(0), k=3, shortfall=short, **changes)
+
+
+class TestFacts:
+    def test_tables_have_the_callers_columns_and_dtypes(self):
+        answer = explain()
+        pd.testing.assert_frame_equal(answer.x, PEOPLE[:1].assign(purpose=PEOPLE["purpose"][0]))
+        assert answer.counterfactuals.dtypes.equals(PEOPLE.dtypes)
+        assert answer.counterfactuals["duration"].tolist() == [12, 36, 24]
+        assert answer.counterfactuals is answer.counterfactuals
+        assert answer.decisions.tolist() == ["good"] * 3
+        assert len(answer) == 3
+
+    def test_polars_gives_polars(self):
+        table = pl.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+        answer = explain(table, row=np.array([1.0, 0.0]), rows=np.array([[2.0, 0.0]]))
+        assert answer.x.equals(table[:1])
+        assert answer.counterfactuals.rows() == [(2, "x")]
+        assert answer.counterfactuals.schema == table.schema
+
+    def test_an_array_gives_arrays(self):
+        table = np.array([[1, 2], [3, 4]], dtype=np.int16)
+        answer = explain(table, row=np.array([1.0, 2.0]), rows=np.array([[3.0, 2.0]]))
+        np.testing.assert_array_equal(answer.x, np.array([1, 2], dtype=np.int16), strict=True)
+        np.testing.assert_array_equal(answer.counterfactuals, np.array([[3, 2]], dtype=np.int16), strict=True)
+        assert answer.changes["feature"].tolist() == ["x0"]
+
+    def test_changes_lists_every_change_with_plain_values(self):
+        changes = explain().changes
+        assert changes.columns.tolist() == ["counterfactual", "feature", "from", "to"]
+        assert list(changes.itertuples(index=False, name=None)) == [
+            (1, "duration", 36, 12),
+            (1, "purpose", "tv", "car"),
+            (2, "amount", 4500.0, None),
+            (2, "purpose", "tv", "<script>alert(1)</script>"),
+            (2, "foreign", False, True),
+            (2, "job", "clerk", None),
+            (3, "duration", 36, 24),
+            (3, "amount", 4500.0, 12000.0),
+        ]
+        assert {type(value) for value in changes["to"]} == {int, float, str, bool, type(None)}
+
+    def test_a_value_missing_in_both_is_no_change(self):
+        row = np.array([36, np.nan, 2, 0, 0])
+        assert explain(row=row, rows=np.array([[12, np.nan, 2, 0, 0]])).changes["feature"].tolist() == [
+            "duration"
+        ]
+
+    def test_importance_is_the_share_of_counterfactuals_largest_first(self):
+        importance = explain().importance()
+        assert importance.tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1 / 3, 1 / 3])
+        assert importance.index.tolist() == FEATURES
+
+    def test_an_empty_answer_has_empty_facts(self):
+        answer = nothing()
+        assert not answer
+        assert answer.counterfactuals.dtypes.equals(PEOPLE.dtypes)
+        assert answer.changes.empty
+        assert answer.importance().tolist() == [0] * 5
+        assert answer.sentences() == []
+
+    def test_names_that_are_tuples_or_numbers_are_kept(self):
+        table = pd.DataFrame([[1, 2], [3, 4]])
+        assert explain(table, np.array([1.0, 2.0]), np.array([[3.0, 2.0]])).changes["feature"].tolist() == [0]
+        table = pd.DataFrame({("a", 1): [1, 2], ("b", 2): [3, 4]})
+        answer = explain(table, np.array([1.0, 3.0]), np.array([[2.0, 3.0]]))
+        assert answer.changes["feature"].tolist() == [("a", 1)]
+        assert answer.importance().index.tolist() == [("a", 1), ("b", 2)]
+
+    def test_making_one_does_no_work(self):
+        assert not {"x", "counterfactuals", "changes", "_card"} & set(vars(explain()))
+
+
+class TestSentences:
+    def test_they_read_well(self):
+        assert explain().sentences() == [
+            "If duration were 12 instead of 36 and purpose were 'car' instead of 'tv', "
+            "the decision would be 'good' instead of 'bad'.",
+            "If amount were missing instead of 4500, "
+            "purpose were '<script>alert(1)</script>' instead of 'tv', "
+            "foreign were True instead of False and job were missing instead of 'clerk', "
+            "the decision would be 'good' instead of 'bad'.",
+            "If duration were 24 instead of 36 and amount were 12,000 instead of 4,500, "
+            "the decision would be 'good' instead of 'bad'.",
+        ]
+
+    @pytest.mark.parametrize(
+        ("decision", "label", "end"),
+        [
+            (np.int64(0), np.int64(1), "the decision would be 1 instead of 0."),
+            (np.bool_(False), np.bool_(True), "the decision would be True instead of False."),
+            (np.float64(0), np.float64(1), "the decision would be 1 instead of 0."),
+            (np.float64(0.3), np.float64(0.1 + 0.7), "the output would be 0.8 instead of 0.3."),
+            (np.array([0.3, 0.7]), np.array([1, 0.0]), "the output would be [1, 0] instead of [0.3, 0.7]."),
+            (np.array([0, 1]), np.array([1, 1]), "the output would be [1, 1] instead of [0, 1]."),
+            (np.str_("it's"), np.str_("b"), "the decision would be 'b' instead of \"it's\"."),
+            (np.str_("a"), np.str_("a"), "the decision would still be 'a'."),
+        ],
+    )
+    def test_decisions_of_every_kind(self, decision, label, end):
+        assert (
+            explain(rows=ROWS[:1], decision=decision, labels=np.array([label])).sentences()[0].endswith(end)
+        )
+
+    def test_a_nameless_column_is_called_a_feature(self):
+        answer = explain(pd.DataFrame([[1, 2], [3, 4]]), np.array([1.0, 2.0]), np.array([[3.0, 2.0]]))
+        assert answer.sentences()[0].startswith("If feature 0 were 3 instead of 1, ")
+
+    @pytest.mark.parametrize(
+        ("values", "texts"),
+        [
+            ([0.1 + 0.2, 0.25], ["0.3", "0.25"]),
+            ([0.1, 0.1 + 1e-12], ["0.1", "0.100000000001"]),
+            ([1.0, np.nextafter(1, 2)], ["1", "1.0000000000000002"]),
+            ([0.3333333333, 0.3333333333], ["0.333333", "0.333333"]),
+            ([np.nan, np.nan, 1 / 3], ["missing", "missing", "0.333333"]),
+            ([1990, 2015], ["1990", "2015"]),
+            ([9000, -10000], ["9,000", "-10,000"]),
+            ([123456789, 123456790], ["123,456,789", "123,456,790"]),
+            ([2**53, 2**53 - 1], ["9,007,199,254,740,992", "9,007,199,254,740,991"]),
+            ([1e-7, 2.5e20], ["1e-07", "2.5e+20"]),
+            ([-0.0, 100.0], ["0", "100"]),
+            ([np.inf, 0.5], ["inf", "0.5"]),
+        ],
+    )
+    def test_numbers_are_rounded_but_never_look_equal(self, values, texts):
+        assert sentences.number_texts(values) == texts
+
+    def test_categories_never_look_equal(self):
+        feature = Feature("a", "categorical", categories=(1, "1", None, "missing", " "))
+        assert sentences.value_texts(feature, np.array([0.0, 1.0])) == ["1", "'1'"]
+        assert sentences.value_texts(feature, np.array([2.0, 3.0])) == ["missing", "'missing'"]
+        assert sentences.value_texts(feature, np.array([0.0, 4.0])) == ["1", "' '"]
+
+
+class TestText:
+    def test_table_shows_the_changes_only(self):
+        assert str(explain(rows=ROWS[[0, 2]])) == (
+            "Decision: 'bad'   Wanted: any other decision   Found: 2 of 2\n\n"
+            "feature    x       1       2\n"
+            "─────────────────────────────────────\n"
+            "duration   36      12      24\n"
+            "amount     4,500   ·       12,000\n"
+            "purpose    tv      car     ·\n"
+            "─────────────────────────────────────\n"
+            "decision   bad     good    good\n"
+            "distance           0.333   0.667\n"
+            "found by           Tree    BruteForce\n\n"
+            "Unchanged: foreign, job."
+        )
+
+    def test_shortfall_is_told(self):
+        assert str(Shortfall(5, 2, "why")) == "Found 2 of 5: why"
+        text = str(nothing())
+        assert "Found: 0 of 3" in text
+        assert text.endswith("Found 0 of 3: the model gives one decision only.")
+        assert "feature" not in text
+
+    def test_many_counterfactuals_are_wrapped_into_blocks(self):
+        rows = np.repeat(ROWS, 10, axis=0)
+        text = str(explain(rows=rows, found_by=("SomeLongExplainer",) * 30))
+        assert max(map(len, text.splitlines())) <= 100
+        numbers = [n for line in re.findall(r"^feature +x +(.*)$", text, re.MULTILINE) for n in line.split()]
+        assert numbers == [str(n) for n in range(1, 31)]
+
+    def test_long_values_are_wrapped_and_control_characters_kept_out(self):
+        long = "critical account or other credits existing (not at this bank)"
+        table = pd.DataFrame({"a" * 40: ["x\n\x1b[31m" + "y" * 50, long]})
+        answer = explain(table, np.array([1.0]), np.array([[0.0]]))
+        text = str(answer)
+        assert max(map(len, text.splitlines())) <= 100
+        assert "\x1b" not in text
+        assert all(word in text for word in long.split())
+
+    def test_many_unchanged_features_are_cut_short(self):
+        table = np.arange(60.0).reshape(2, 30)
+        answer = explain(table, table[0], np.vstack([[31.0, *table[0, 1:]]]))
+        assert str(answer).endswith("x11, x12 and 17 more.")
+
+    def test_repr_is_one_line(self):
+        assert repr(explain()) == "<Explanation: decision 'bad', 3 of 3 counterfactuals>"
+        assert repr(Explanations([explain()] * 2)) == "<Explanations: 2 instances, 6 counterfactuals>"
+
+
+class TestHtml:
+    def test_changes_are_bold_and_tinted_and_the_rest_is_folded(self):
+        html = explain(rows=ROWS[:1])._repr_html_()
+        assert re.search(r"<td style='[^']*background[^']*'><b>12</b></td>", html)
+        table, details = html.split("<details")
+        assert "foreign" not in table
+        assert "3 features stay the same" in details
+        assert "foreign" in details
+
+    def test_data_is_escaped(self):
+        table = PEOPLE.rename(columns={"purpose": "<b>&purpose"})
+        reason = Shortfall(5, 3, "<i>why</i>")
+        answer = explain(
+            table, decision=np.str_("<u>"), labels=np.array(["<s>"] * 3), target="<q>", shortfall=reason
+        )
+        for html in (answer._repr_html_(), Explanations([answer])._repr_html_()):
+            assert not {"script", "i", "u", "s", "q"} & set(re.findall("<([a-z]+)", html))
+            assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+            assert "&lt;b&gt;&amp;purpose" in html
+
+    def test_tags_are_balanced(self):
+        for shown in (explain(), nothing(), Explanations([explain(), nothing()])):
+            html = shown._repr_html_()
+            for tag in ("div", "table", "tr", "td", "details", "b", "span", "tbody"):
+                assert len(re.findall(f"<{tag}[ >]", html)) == html.count(f"</{tag}>")
+
+    def test_nothing_found_shows_the_instance(self):
+        assert "4500" in nothing()._repr_html_()
+
+
+CASES = {
+    "pandas": explain(),
+    "nothing": nothing(),
+    "int labels": explain(decision=np.int8(0), labels=np.array([1, 2, 1], dtype=np.int8)),
+    "bool labels": explain(decision=np.bool_(False), labels=np.ones(3, dtype=bool)),
+    "scores": explain(decision=np.array([0.5, 0.5]), labels=np.array([[0.1, 0.9]] * 3)),
+    "array": explain(np.array([[1, 2], [3, 4]]), np.array([1.0, 2.0]), np.array([[3.0, 2.0]])),
+    "polars": explain(
+        pl.DataFrame({"a": [1, 2], "b": ["x", "y"]}, schema_overrides={"b": pl.Categorical}),
+        np.array([1.0, 0.0]),
+        np.array([[2.0, 1.0]]),
+        shortfall=Shortfall(5, 1, "why"),
+        target="'good'",
+    ),
+}
+
+
+class TestJson:
+    @pytest.mark.parametrize("answer", CASES.values(), ids=CASES)
+    def test_one_survives(self, answer):
+        again = Explanation.from_json(answer.to_json())
+        for name in ("schema", "found_by", "k", "shortfall", "model_calls", "model_rows", "target"):
+            assert getattr(again, name) == getattr(answer, name)
+        for name in ("row", "rows", "distance", "decision"):
+            np.testing.assert_array_equal(getattr(again, name), getattr(answer, name), strict=True)
+        assert type(again.decision) is type(answer.decision)
+        np.testing.assert_array_equal(again.labels, answer.labels)
+        assert again.labels.dtype == answer.labels.dtype or not len(answer)
+        assert str(again) == str(answer)
+        assert again._repr_html_() == answer._repr_html_()
+        assert type(again.x) is type(answer.x)
+
+    def test_many_survive(self):
+        answers = Explanations([explain(), nothing(), explain(rows=ROWS[:1])], model_calls=11, model_rows=99)
+        again = Explanations.from_json(answers.to_json())
+        assert (len(again), again.model_calls, again.model_rows) == (3, 11, 99)
+        pd.testing.assert_frame_equal(again.frame, answers.frame)
+        pd.testing.assert_frame_equal(again.shortfalls, answers.shortfalls)
+        assert str(again) == str(answers)
+
+    def test_none_survive(self):
+        empty = Explanations([], Schema.infer(PEOPLE))
+        assert Explanations.from_json(empty.to_json()).schema == empty.schema
+
+    def test_wrong_text_is_refused(self):
+        with pytest.raises(ValueError, match="holds 2 explanations"):
+            Explanation.from_json(Explanations([explain(), explain()]).to_json())
+        with pytest.raises(ValueError, match="version 99, known is 1"):
+            Explanation.from_json(explain().to_json().replace('"version": 1', '"version": 99'))
+
+
+class TestMany:
+    answers = Explanations([explain(), nothing(), explain(rows=ROWS[1:2], labels=np.array(["very good"]))])
+
+    def test_it_is_a_sequence(self):
+        assert len(self.answers) == 3
+        assert self.answers[1] is list(self.answers)[1]
+        assert self.answers[-1] is self.answers[2]
+        part = self.answers[1:]
+        assert isinstance(part, Explanations)
+        assert [len(answer) for answer in part] == [0, 1]
+
+    def test_frame_is_what_one_frame_an_instance_gives(self):
+        frame = self.answers.frame
+        assert frame.columns.tolist() == [
+            "instance", "counterfactual", *FEATURES, "decision", "distance", "found_by",
+        ]  # fmt: skip
+        assert frame["instance"].tolist() == [0, 0, 0, 2]
+        assert frame["counterfactual"].tolist() == [1, 2, 3, 1]
+        assert frame["decision"].tolist() == ["good", "good", "good", "very good"]
+        assert frame["found_by"].tolist() == ["Tree", "BruteForce", "Sphere", "Tree"]
+        assert frame["distance"].tolist() == pytest.approx([1 / 3, 2 / 3, 1, 1 / 3])
+        tables = [answer.counterfactuals for answer in self.answers if len(answer)]
+        pd.testing.assert_frame_equal(frame[FEATURES], pd.concat(tables, ignore_index=True))
+
+    def test_changes_are_those_of_each_instance(self):
+        parts = [answer.changes.assign(instance=i) for i, answer in enumerate(self.answers) if len(answer)]
+        expected = pd.concat(parts, ignore_index=True)[self.answers.changes.columns]
+        pd.testing.assert_frame_equal(self.answers.changes, expected)
+
+    def test_importance_counts_every_counterfactual_once(self):
+        assert self.answers.importance().to_dict() == {
+            "amount": 0.75, "purpose": 0.75, "duration": 0.5, "foreign": 0.5, "job": 0.5,
+        }  # fmt: skip
+
+    def test_shortfalls(self):
+        assert self.answers.shortfalls.values.tolist() == [[1, 3, 0, "the model gives one decision only."]]
+
+    def test_model_use_is_summed_unless_the_run_tells_it(self):
+        assert (self.answers.model_calls, self.answers.model_rows) == (27, 3600)
+        run = Explanations(self.answers, model_calls=12, model_rows=3600)
+        assert (run.model_calls, run[:1].model_calls) == (12, 12)
+
+    def test_text_tells_the_main_things(self):
+        text = str(self.answers)
+        assert text.startswith("Instances: 3   Counterfactuals: 4 of 7 (mean 1.33 of 2.33)   Model: 27 calls")
+        assert re.search(r"amount +█+ +75%", text)
+        assert "1 of 3 instances got fewer than asked for: the model gives one decision only." in text
+
+    def test_polars_gives_a_polars_frame(self):
+        frame = Explanations([CASES["polars"]] * 2).frame
+        assert isinstance(frame, pl.DataFrame)
+        assert frame.columns == ["instance", "counterfactual", "a", "b", "decision", "distance", "found_by"]
+        assert frame["b"].dtype == pl.Categorical
+        assert frame["decision"].to_list() == ["good", "good"]
+
+    def test_scores_get_a_column_each_and_features_keep_their_names(self):
+        frame = Explanations([CASES["scores"]]).frame
+        assert frame["decision_1"].tolist() == [0.9] * 3
+        table = pd.DataFrame({"distance": [1, 2], "instance": [1.5, 2]})
+        frame = Explanations([explain(table, np.array([1.0, 1.5]), np.array([[2.0, 1.5]]))]).frame
+        assert frame.columns.tolist() == [
+            "instance_", "counterfactual", "distance", "instance", "decision", "distance_", "found_by",
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize(
+        "answers", [Explanations([], Schema.infer(PEOPLE)), Explanations([nothing()] * 2)]
+    )
+    def test_nothing_at_all_still_has_tables(self, answers):
+        assert answers.frame.dtypes[FEATURES].equals(PEOPLE.dtypes)
+        assert answers.changes.columns.tolist() == ["instance", "counterfactual", "feature", "from", "to"]
+        assert answers.importance().sum() == 0
+        assert "Counterfactuals: 0 of" in str(answers)
+        assert answers._repr_html_()
+
+    def test_items_must_share_a_schema(self):
+        with pytest.raises(ValueError, match="one schema"):
+            Explanations([explain(), CASES["array"]])
+
+    def test_no_items_and_no_schema_are_an_answer_too(self):
+        empty = Explanations.from_json(Explanations([]).to_json())
+        assert (len(empty), len(empty.frame), len(empty.changes), len(empty.importance())) == (0, 0, 0, 0)
+        assert str(empty)
+        assert empty._repr_html_()
+
+
+def test_a_card_holds_what_is_shown():
+    card = explain()._card
+    assert isinstance(card, render.Card)
+    assert card.changes[0] == render.Line("duration", "36", ("12", "36", "24"), (True, False, True))
+    assert card.outcome[0] == render.Line("decision", "bad", ("good",) * 3)
+    assert card.same == ()
