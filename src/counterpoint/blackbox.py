@@ -109,7 +109,8 @@ def is_continuous(labels: Labels, model: Any = None) -> bool:
     """
     if labels.ndim > 1 or (labels.dtype.kind == "f" and (labels != np.rint(labels)).any()):
         return True
-    return hasattr(model, "predict") and not isinstance(model, type) and bool(is_regressor(model))
+    # Only scikit-learn's own kind can be asked; anything else with a predict method would raise.
+    return hasattr(model, "__sklearn_tags__") and bool(is_regressor(model))
 
 
 def _callable(model: Any) -> Callable[[Any], Any]:

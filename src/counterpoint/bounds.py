@@ -7,13 +7,67 @@ law: the engine's listener asks the model about no row that it refuses, so no se
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.schema import Feature, Row, Rows, Schema
+from counterpoint.schema import EXACT, Row, Rows, Schema
 
 Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Which numbers there are: whole multiples of the steps, rounded to what the columns can hold."""
+
+    steps: Row  # NaN for a feature without steps
+    tops: Row
+    bottoms: Row
+    narrow: tuple[tuple[np.dtype[Any], NDArray[np.intp]], ...]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Grid:
+        """Gather the steps and dtypes of all features."""
+        steps = [np.nan if f.is_categorical or f.step is None else f.step for f in schema.features]
+        tops, bottoms = zip(*(f.fraction for f in schema.features), strict=True) if steps else ((), ())
+        narrow: dict[np.dtype[Any], list[int]] = {}
+        for place in schema.continuous.tolist():
+            dtype = schema.form.number_type(place)
+            if dtype is not None and dtype.kind == "f" and dtype.itemsize < 8:
+                narrow.setdefault(dtype, []).append(place)
+        return cls(
+            np.array(steps, dtype=np.float64),
+            np.array(tops, dtype=np.float64),
+            np.array(bottoms, dtype=np.float64),
+            tuple((dtype, np.array(places)) for dtype, places in narrow.items()),
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.narrow) or not np.isnan(self.steps).all()
+
+    def settle(self, rows: Rows) -> Rows:
+        """Move numbers to the nearest there are."""
+        stepped = np.rint(rows / self.steps) * self.tops / self.bottoms
+        settled = np.where(np.isnan(self.steps), rows, stepped)
+        for dtype, places in self.narrow:
+            with np.errstate(over="ignore"):
+                settled[..., places] = settled[..., places].astype(dtype)
+        return settled
+
+    def within(self, low: Row, high: Row) -> tuple[Row, Row]:
+        """Find the first and last numbers there are within limits."""
+        first, last = self.settle(low), self.settle(high)
+        # Rounding can leave them a hair outside.
+        return np.where(first < low, self._next(first, 1), first), np.where(last > high, self._next(last, -1), last)
+
+    def _next(self, numbers: Row, way: int) -> Row:
+        after = self.settle(np.where(np.isnan(self.steps), numbers, numbers + way * self.steps))
+        for dtype, places in self.narrow:
+            end = np.array(way * np.inf, dtype=dtype)
+            further = np.nextafter(numbers[places].astype(dtype), end)
+            after[places] = np.where(np.isnan(self.steps[places]), further, after[places])
+        return after
 
 
 @dataclass(frozen=True)
@@ -24,38 +78,47 @@ class Rules:
     frozen: Mask
     low: Row
     high: Row
-    step: Row
     rising: Mask
     falling: Mask
     may_miss: Mask
+    missing_code: Row  # the code of the missing category, NaN where there is none
     categories: Mask
+    grid: Grid
 
     @classmethod
     def of(cls, schema: Schema) -> Rules:
         """Gather the constraints of all features."""
         features = schema.features
-        limits = [_limits(feature) for feature in features]
+        grid = Grid.of(schema)
+        limits = np.array([_limits(schema, place) for place in range(len(features))]).reshape(-1, 2)
+        low, high = grid.within(limits[:, 0], limits[:, 1])
         width = max((len(f.categories) for f in features), default=0)
         categories = np.zeros((len(features), width + 1), dtype=np.bool_)
         for i, feature in enumerate(features):
-            categories[i, : len(feature.categories)] = [feature.allows(c) for c in feature.categories]
+            allowed = [feature.allows(c) and not (c is None and feature.direction) for c in feature.categories]
+            categories[i, : len(allowed)] = allowed
+        codes = [f.categories.index(None) if None in f.categories else np.nan for f in features]
+        free = [f.missing and not f.direction and f.range is None for f in features]
         return cls(
             schema=schema,
             frozen=np.array([f.immutable for f in features], dtype=np.bool_),
-            low=np.array([low for low, _ in limits]),
-            high=np.array([high for _, high in limits]),
-            step=np.array([f.step or 0.0 for f in features]),
+            low=low,
+            high=high,
             rising=np.array([f.direction > 0 for f in features], dtype=np.bool_),
             falling=np.array([f.direction < 0 for f in features], dtype=np.bool_),
-            may_miss=np.array([f.missing and not f.direction for f in features], dtype=np.bool_),
+            may_miss=np.array(free, dtype=np.bool_),
+            missing_code=np.array(codes),
             categories=categories,
+            grid=grid,
         )
 
     def around(self, x: Row) -> Bounds:
         """See the constraints from one x."""
-        low, high = np.where(self.rising, np.fmax(self.low, x), self.low), self.high
-        high = np.where(self.falling, np.fmin(high, x), high)
-        return Bounds(self, x, low, high)
+        low = np.where(self.rising, np.fmax(self.low, x), self.low)
+        high = np.where(self.falling, np.fmin(self.high, x), self.high)
+        # What is missing is neither above nor below anything: a one-way feature stays missing.
+        stuck = (self.rising | self.falling) & (np.isnan(x) | (x == self.missing_code))
+        return Bounds(self, x, np.where(stuck, np.inf, low), np.where(stuck, -np.inf, high))
 
     def check(self, rows: Rows) -> None:
         """Refuse instances that lie outside the user's own ranges."""
@@ -64,14 +127,16 @@ class Rules:
                 continue
             column = rows[:, place]
             if feature.is_categorical:
-                inside = self.categories[place, column.astype(np.intp)]
+                allowed = [c is None or feature.allows(c) for c in feature.categories]
+                inside = np.array(allowed)[column.astype(np.intp)]
             else:
                 inside = np.isnan(column) | ((column >= feature.range[0]) & (column <= feature.range[1]))
             if not inside.all():
                 first = int(np.argmin(inside))
                 raise ValueError(
-                    f"x (row {first}) has {feature.name!r} = {feature.label(column[first])!r}, outside "
-                    f"ranges[{feature.name!r}] = {feature.range!r}. Widen the range, or leave it out."
+                    f"{'x' if len(rows) == 1 else f'X[{first}]'} has {feature.name!r} = "
+                    f"{feature.label(column[first])!r}, outside ranges[{feature.name!r}] = {feature.range!r}. "
+                    f"Widen the range, or leave it out."
                 )
 
 
@@ -86,18 +151,18 @@ class Bounds:
 
     def project(self, rows: Rows, free: Mask) -> Rows:
         """Move rows to admissible ones: what is not free becomes x's, numbers are clipped and stepped."""
-        rules, x = self.rules, self.x
-        numbers = np.fmin(np.fmax(rows, self.low), self.high)
-        if rules.step.any():
-            stepped = np.rint(numbers / np.where(rules.step > 0, rules.step, 1.0)) * rules.step
-            numbers = np.where(rules.step > 0, np.fmin(np.fmax(stepped, self.low), self.high), numbers)
-        numbers = np.where(np.isnan(rows), rows, numbers)  # fmin and fmax would hide a missing value
-        result = np.where(free & ~(rows == x), numbers, x)
+        # fmin and fmax would hide a missing value.
+        numbers = np.where(np.isnan(rows), rows, np.fmin(np.fmax(rows, self.low), self.high))
+        if self.rules.grid:
+            settled = self.rules.grid.settle(numbers)
+            numbers = np.where(np.isnan(rows), rows, np.fmin(np.fmax(settled, self.low), self.high))
+        result = np.where(free & ~self.rules.frozen & ~(rows == self.x), numbers, self.x)
         forbidden = ~self._cells(result)
-        return np.where(forbidden, x, result) if forbidden.any() else result
+        return np.where(forbidden, self.x, result) if forbidden.any() else result
 
     def admissible(self, rows: Rows) -> Mask:
         """Tell which rows keep every constraint exactly."""
+        rows = np.asarray(rows, dtype=np.float64)
         frozen = self.rules.frozen
         # Bit for bit: comparing the integers behind the floats also tells NaN from NaN and 0.0 from -0.0.
         kept = (rows.view(np.int64) == self.x.view(np.int64))[:, frozen].all(axis=1)
@@ -108,9 +173,8 @@ class Bounds:
         rules, x = self.rules, self.x
         missing = np.isnan(rows)
         inside = (rows >= self.low) & (rows <= self.high)
-        if rules.step.any():
-            step = np.where(rules.step > 0, rules.step, 1.0)
-            inside &= (rules.step == 0) | (np.rint(rows / step) * step == rows)
+        if rules.grid:
+            inside &= rules.grid.settle(rows) == rows
         categorical = rules.schema.categorical
         if len(categorical):
             codes = np.where(inside, rows, -1)[:, categorical].astype(np.intp)
@@ -119,15 +183,12 @@ class Bounds:
         return np.asarray(inside | (missing & rules.may_miss) | (rows == x) | (missing & np.isnan(x)))
 
 
-def _limits(feature: Feature) -> tuple[float, float]:
-    """Find the lowest and highest admissible value of a feature, on its grid of steps."""
+def _limits(schema: Schema, place: int) -> tuple[float, float]:
+    """Find the lowest and highest value that a feature may take, steps aside."""
+    feature, dtype = schema.features[place], schema.form.number_type(place)
     if feature.is_categorical:
         return 0.0, len(feature.categories) - 1.0
     low, high = feature.range or feature.seen
-    if feature.step is None or not np.isfinite([low, high]).all():
-        return float(low), float(high)
-    first, last = np.ceil(low / feature.step) * feature.step, np.floor(high / feature.step) * feature.step
-    # Rounding can leave the product a hair outside the range the user gave.
-    first += feature.step * (first < low)
-    last -= feature.step * (last > high)
-    return float(first), float(last)
+    if dtype is not None and dtype.kind in "iu":
+        return max(low, np.iinfo(dtype).min, -EXACT), min(high, np.iinfo(dtype).max, EXACT)
+    return low, high

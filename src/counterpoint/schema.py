@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, time, timedelta
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
@@ -15,13 +17,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoint.tables import Column, Form, is_missing
+from counterpoint.tables import Column, Form, is_missing, missing_value
 
 Rows = NDArray[np.float64]
 Row = NDArray[np.float64]
 
 # Above this, a float64 no longer holds every whole number, and an immutable id could change unseen.
 EXACT = 2**53
+
+# What can stand for a missing value in a column of objects.
+MARKS = {"nan": np.nan, "None": None, "NA": pd.NA}
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,8 @@ class Feature:
         Whether the categories' order means something, so that they can rise and fall.
     missing
         Whether a number may be missing.
+    missing_as
+        What stands for a missing value in a column of objects: ``"nan"``, ``"None"`` or ``"NA"``.
     immutable
         A counterfactual keeps x's value.
     direction
@@ -65,23 +72,23 @@ class Feature:
     categories: tuple[Any, ...] = ()
     ordered: bool = False
     missing: bool = False
+    missing_as: Literal["nan", "None", "NA"] = "nan"
     immutable: bool = False
     direction: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in ("continuous", "categorical"):
-            raise ValueError(
-                f"{self.name!r}: kind must be 'continuous' or 'categorical', got {self.kind!r}."
-            )
+        choices: dict[str, tuple[Any, ...]] = {
+            "kind": ("continuous", "categorical"), "missing_as": tuple(MARKS), "direction": (-1, 0, 1)
+        }
+        for field, allowed in choices.items():
+            if getattr(self, field) not in allowed:
+                raise ValueError(f"{self.name!r}: {field} must be one of {allowed}, got {getattr(self, field)!r}.")
         if self.step is not None and not self.step > 0:
             raise ValueError(f"{self.name!r}: step must be positive, got {self.step}.")
+        if self.is_categorical:
+            self._check_categories()
         if self.direction and self.immutable:
             raise ValueError(f"{self.name!r} cannot be both immutable and one-way; drop it from one of them.")
-        if self.direction and self.is_categorical and not self.ordered:
-            raise ValueError(
-                f"{self.name!r} is one-way, but its categories have no order. Give the column an ordered "
-                f"categorical dtype, or a Schema whose feature has ordered=True."
-            )
         if self.range is not None:
             self._check_range(self.range)
 
@@ -107,6 +114,18 @@ class Feature:
         return self.range is None or category in self.range
 
     @cached_property
+    def fraction(self) -> tuple[float, float]:
+        """The step as a fraction: 3 * 0.1 is not the float 0.3, but 3 * 1 / 10 is.
+
+        Examples
+        --------
+        >>> Feature("price", step=0.1).fraction
+        (1, 10)
+        """
+        near = Fraction(self.step or 1).limit_denominator(10**6)
+        return (near.numerator, near.denominator) if float(near) == self.step else (float(self.step or 1), 1.0)
+
+    @cached_property
     def _index(self) -> pd.Index:
         return pd.Index([c for c in self.categories if c is not None], dtype=object)
 
@@ -120,38 +139,71 @@ class Feature:
         missing = is_missing(values)
         if missing.any():
             if None not in self.categories:
-                raise ValueError(
-                    f"{what} has a missing value in {self.name!r}, which no known instance has. "
-                    f"Known: {list(self.categories)}."
-                )
+                raise ValueError(self._never_missing(what) + f" Known: {_listed(self.categories)}.")
             codes[missing] = self.categories.index(None)
         if (codes < 0).any():
             value = values[np.argmax(codes < 0)]
             raise ValueError(
-                f"{what} has the category {value!r} in {self.name!r}, which no known instance has. "
-                f"Known: {list(self.categories)}."
+                f"{what} has the unknown category {value!r} in {self.name!r}. Give a known one, or fit again "
+                f"with known instances that have it. Known: {_listed(self.categories)}."
             )
         return codes
 
     def _numbers(self, values: Column, what: str) -> Row:
         missing = is_missing(values)
+        self._refuse_texts(values[~missing], what)
         try:
             numbers = np.where(missing, np.nan, values).astype(np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"{what} must hold numbers in {self.name!r}, got {values[~missing][0]!r}. "
-                f"If it is a category, name it in categorical=."
-            ) from None
+        except (TypeError, ValueError, OverflowError):
+            raise self._not_a_number(values[~missing][0], what) from None
         if missing.any() and not self.missing:
-            raise ValueError(f"{what} has a missing value in {self.name!r}, which no known instance has.")
+            raise ValueError(self._never_missing(what))
         if np.isinf(numbers).any():
             raise ValueError(f"{what} has an infinite value in {self.name!r}; replace it by a number or NaN.")
-        if (np.abs(numbers[~missing]) > EXACT).any() and values.dtype.kind in "iuO":
+        whole = self.step is not None or values.dtype.kind in "iu"
+        if whole and (np.abs(numbers[~missing]) > EXACT).any():
             raise ValueError(
                 f"{what} holds whole numbers beyond 2**53 in {self.name!r}, which are not exact as floats. "
                 f"Drop the feature if it is an id, or name it in categorical=."
             )
         return numbers
+
+    def _refuse_texts(self, values: Column, what: str) -> None:
+        """Refuse texts and dates, some of which numpy would turn into numbers."""
+        if values.dtype.kind in "USmM" and len(values):
+            raise self._not_a_number(values[0], what)
+        if values.dtype == object:
+            for value in values:
+                if isinstance(value, str | bytes):
+                    raise self._not_a_number(value, what)
+
+    def _not_a_number(self, value: Any, what: str) -> TypeError:
+        cure = "If it is a category, name it in categorical=." if what == "X" else "Give a number."
+        return TypeError(f"{what} must hold numbers in {self.name!r}, got {value!r}. {cure}")
+
+    def _never_missing(self, what: str) -> str:
+        return (
+            f"{what} has a missing value in {self.name!r}, which no known instance has. Fill it in, or fit "
+            f"again with known instances that miss it."
+        )
+
+    def _check_categories(self) -> None:
+        if not self.categories or len(set(self.categories)) < len(self.categories):
+            raise ValueError(
+                f"{self.name!r} is categorical, so its categories must be given, each once, "
+                f"got {list(self.categories)}."
+            )
+        if self.direction and not self.ordered:
+            raise ValueError(
+                f"{self.name!r} is one-way, but its categories have no order. Give the column an ordered "
+                f"categorical dtype, or a Schema whose feature has ordered=True."
+            )
+
+    def _holds_a_step(self, low: float, high: float) -> bool:
+        """Whether a whole multiple of the step lies within limits."""
+        top, bottom = self.fraction
+        near = np.rint(low / self.step) if np.isfinite(low) else np.rint(high / self.step)
+        return any(low <= place * top / bottom <= high for place in (near - 1, near, near + 1)) or high - low == np.inf
 
     def _check_range(self, admissible: tuple[Any, ...]) -> None:
         if self.is_categorical:
@@ -159,15 +211,19 @@ class Feature:
             if unknown or not admissible:
                 raise ValueError(
                     f"ranges[{self.name!r}] must name known categories, got {unknown or 'none'}. "
-                    f"Known: {list(self.categories)}."
+                    f"Known: {_listed(self.categories)}."
                 )
             return
-        if len(admissible) != 2 or not admissible[0] <= admissible[1]:
-            raise ValueError(f"ranges[{self.name!r}] must be a pair (low, high), got {admissible!r}.")
-        low, high = admissible
-        if self.step is not None and np.floor(high / self.step) * self.step < low:
+        numbers = [isinstance(end, int | float | np.number) for end in admissible]
+        if len(numbers) != 2 or not all(numbers) or not admissible[0] <= admissible[1]:
             raise ValueError(
-                f"ranges[{self.name!r}] = {admissible!r} holds no whole multiple of its step {self.step}."
+                f"ranges[{self.name!r}] must be a pair of numbers (low, high), got {_listed(admissible)}. "
+                f"An open end is -inf or inf."
+            )
+        if self.step is not None and not self._holds_a_step(*admissible):
+            raise ValueError(
+                f"ranges[{self.name!r}] = {admissible!r} holds no whole multiple of its step {self.step}. "
+                f"Widen the range."
             )
 
 
@@ -190,6 +246,16 @@ class Schema:
     features: tuple[Feature, ...]
     form: Form
 
+    def __post_init__(self) -> None:
+        if tuple(feature.name for feature in self.features) != self.form.names:
+            raise ValueError(
+                f"A schema must have one feature a column, in order: columns {list(self.form.names)}, "
+                f"features {[feature.name for feature in self.features]}."
+            )
+        for place, feature in enumerate(self.features):
+            if not feature.is_categorical:
+                _check_number_column(feature, self.form, place)
+
     @classmethod
     def infer(
         cls,
@@ -205,11 +271,12 @@ class Schema:
         form = Form.of(X)
         columns = form.columns(X)
         if not columns or not len(columns[0]):
-            raise ValueError("X must hold at least one known instance and one feature, got an empty table.")
+            size = f"{len(columns[0]) if columns else 0} rows and {len(columns)} columns"
+            raise ValueError(f"X must hold at least one known instance and one feature, got {size}.")
         named = set(_resolve(categorical or (), form, "categorical"))
         features = tuple(
-            _infer_feature(name, column, dtype, name in named)
-            for name, column, dtype in zip(form.names, columns, form.dtypes, strict=True)
+            _infer_feature(form, place, column, form.names[place] in named)
+            for place, column in enumerate(columns)
         )
         return cls(features, form).constrain(
             immutable=immutable, ranges=ranges, increase=increase, decrease=decrease
@@ -235,19 +302,23 @@ class Schema:
         frozen = _resolve(immutable, self.form, "immutable")
         rising = _resolve(increase, self.form, "increase")
         falling = _resolve(decrease, self.form, "decrease")
-        limits = dict(zip(_resolve(ranges or {}, self.form, "ranges"), (ranges or {}).values(), strict=True))
-        both = [name for name in rising if name in set(falling)]
-        if both:
-            raise ValueError(f"{both} cannot be in both increase and decrease.")
-        changed = [
-            replace(
-                feature,
-                immutable=feature.immutable or feature.name in frozen,
-                range=tuple(limits[feature.name]) if feature.name in limits else feature.range,
-                direction=(feature.name in rising) - (feature.name in falling) or feature.direction,
+        limits = _resolve_ranges(ranges or {}, self)
+        changed = []
+        for feature in self.features:
+            ways = {feature.direction, *[1] * (feature.name in rising), *[-1] * (feature.name in falling)} - {0}
+            if len(ways) > 1:
+                raise ValueError(
+                    f"{feature.name!r} may only rise and may only fall, so it could never change; "
+                    f"drop it from increase or decrease, or name it in immutable instead."
+                )
+            changed.append(
+                replace(
+                    feature,
+                    immutable=feature.immutable or feature.name in frozen,
+                    range=limits.get(feature.name, feature.range),
+                    direction=sum(ways),
+                )
             )
-            for feature in self.features
-        ]
         return replace(self, features=tuple(changed))
 
     def replace(self, name: Any, **changes: Any) -> Schema:
@@ -294,52 +365,119 @@ class Schema:
 
     def decode(self, rows: Rows) -> Any:
         """Turn rows into a table with the caller's columns and dtypes."""
-        columns = [
-            self.form.pick(self._templates[i], rows[:, i].astype(np.intp))
-            if feature.is_categorical
-            else self.form.number_column(i, rows[:, i])
-            for i, feature in enumerate(self.features)
-        ]
-        return self.form.build(columns)
+        return self.form.build([self._decoded(place, rows[:, place]) for place in range(len(self.features))])
+
+    def _decoded(self, place: int, values: Row) -> Any:
+        feature = self.features[place]
+        if feature.is_categorical:
+            return self.form.pick(self._templates[place], values.astype(np.intp))
+        return self.form.number_column(place, values, feature.step is not None, MARKS[feature.missing_as])
 
     @cached_property
     def _templates(self) -> dict[int, Any]:
         return {
-            i: self.form.template(i, f.categories) for i, f in enumerate(self.features) if f.is_categorical
+            place: self.form.template(place, feature.categories, MARKS[feature.missing_as])
+            for place, feature in enumerate(self.features)
+            if feature.is_categorical
         }
 
     def _stack(self, columns: list[Column], what: str) -> Rows:
-        pairs = zip(self.features, columns, strict=True)
-        return np.column_stack([feature.encode(column, what) for feature, column in pairs])
+        rows = [feature.encode(column, what) for feature, column in zip(self.features, columns, strict=True)]
+        for place in self.continuous:
+            rows[place] = _held(self.features[place], rows[place], self.form.number_type(place), what)
+        return np.column_stack(rows)
 
 
-def _infer_feature(name: Any, values: Column, dtype: Any, categorical: bool) -> Feature:
+def _held(feature: Feature, numbers: Row, dtype: np.dtype[Any] | None, what: str) -> Row:
+    """Bring numbers to what their column's dtype can hold, so that the model is asked about nothing else."""
+    if dtype is None or (dtype.kind == "f" and dtype.itemsize >= 8):
+        return numbers
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            held = numbers.astype(dtype).astype(np.float64)
+        lost, rule = np.isinf(held), f"numbers of {dtype}"
+    else:
+        limits = np.iinfo(dtype)
+        held = numbers
+        lost = (numbers != np.rint(numbers)) | (numbers < limits.min) | (numbers > limits.max)
+        lost, rule = lost & ~np.isnan(numbers), f"whole numbers ({dtype})"
+    if lost.any():
+        raise ValueError(
+            f"{what} has {numbers[np.argmax(lost)].item()!r} in {feature.name!r}, which holds {rule}. "
+            f"Give such a one, or make the column float64 and fit again."
+        )
+    return held
+
+
+def _check_number_column(feature: Feature, form: Form, place: int) -> None:
+    """Refuse a continuous feature whose values its column could not hold."""
+    dtype = form.number_type(place)
+    given = form.dtypes[place]
+    if dtype is None and given != object and not str(given).startswith("Decimal"):
+        raise TypeError(
+            f"{feature.name!r} is continuous, but its column holds {given}. Make it categorical, "
+            f"or turn the column into numbers."
+        )
+    if dtype is not None and dtype.kind in "iu" and not (feature.step and float(feature.step).is_integer()):
+        raise ValueError(
+            f"{feature.name!r} holds whole numbers ({given}), so its step must be a whole number, "
+            f"got {feature.step}. Give step=1, or make the column float64."
+        )
+
+
+def _infer_feature(form: Form, place: int, values: Column, categorical: bool) -> Feature:
     """Learn what one column is."""
-    kind = values.dtype.kind
+    name, dtype = form.names[place], form.dtypes[place]
     missing = is_missing(values)
     known = values[~missing]
-    if kind in "mM" or (len(known) and kind == "O" and hasattr(known[0], "year")):
-        raise TypeError(
-            f"{name!r} holds dates ({dtype}). Turn it into a number, such as days since a fixed date."
-        )
-    if kind == "c":
-        raise TypeError(f"{name!r} holds complex numbers; give real ones.")
-    if kind == "O" and len(known) and all(isinstance(v, int | float | np.number) for v in known):
-        whole = all(isinstance(v, int | np.integer) for v in known)
-        kind = "b" if all(isinstance(v, bool | np.bool_) for v in known) else "i" if whole else "f"
+    _refuse_dates(name, known, dtype)
+    held = form.number_type(place)
+    kind = _object_kind(known) if values.dtype == object else held.kind if held else values.dtype.kind
+    mark = missing_value(values)
+    missing_as: Any = next(text for text, value in MARKS.items() if value is mark or text == "nan")
     if categorical or kind not in "iuf":
-        return _categorical_feature(name, known, dtype, bool(missing.any()))
+        return _categorical_feature(name, known, dtype, bool(missing.any()), missing_as)
     if not len(known):
         raise ValueError(f"{name!r} holds no value at all in X; drop it.")
-    feature = Feature(name, step=1 if kind in "iu" else None, missing=bool(missing.any()))
+    step = 1 if kind in "iu" else None
+    feature = Feature(name, step=step, missing=bool(missing.any()), missing_as=missing_as)
     numbers = feature.encode(values)
     return replace(feature, seen=(float(np.nanmin(numbers)), float(np.nanmax(numbers))))
 
 
-def _categorical_feature(name: Any, known: Column, dtype: Any, missing: bool) -> Feature:
+def _object_kind(known: Column) -> str:
+    """Tell the kind of the values of an object column, as numpy names kinds."""
+    if not len(known) or not all(isinstance(v, int | float | np.number | np.bool_) for v in known):
+        return "O"
+    if all(isinstance(v, bool | np.bool_) for v in known):
+        return "b"
+    return "i" if all(isinstance(v, int | np.integer) for v in known) else "f"
+
+
+def _refuse_dates(name: Any, known: Column, dtype: Any) -> None:
+    """Refuse values that are neither numbers nor categories."""
+    first = known[0] if len(known) else None
+    if known.dtype.kind in "mM" or isinstance(first, date | time | timedelta | pd.Period):
+        raise TypeError(
+            f"{name!r} holds dates or times ({dtype}). Turn it into a number, such as days since a fixed date."
+        )
+    if known.dtype.kind == "c":
+        raise TypeError(f"{name!r} holds complex numbers; give real ones.")
+    if known.dtype == object:
+        for value in known:
+            if getattr(type(value), "__hash__", None) is None:
+                raise TypeError(
+                    f"{name!r} holds a {type(value).__name__} in each cell ({dtype}). "
+                    f"Turn it into columns of numbers or categories."
+                )
+
+
+def _categorical_feature(name: Any, known: Column, dtype: Any, missing: bool, missing_as: Any) -> Feature:
     """Learn the categories of a column: those its dtype declares, else those it holds."""
     declared = getattr(dtype, "categories", None)
-    if declared is not None:
+    # A polars Categorical shares its pool with all other frames; only an Enum declares its own.
+    enum = type(declared).__module__.startswith("polars") and type(dtype).__name__ == "Enum"
+    if isinstance(declared, pd.Index) or enum:
         categories = tuple(declared)
     else:
         distinct = list(dict.fromkeys(v.item() if isinstance(v, np.generic) else v for v in known))
@@ -351,22 +489,53 @@ def _categorical_feature(name: Any, known: Column, dtype: Any, missing: bool) ->
         name,
         kind="categorical",
         categories=(*categories, None) if missing else categories,
-        ordered=bool(getattr(dtype, "ordered", False)),
+        ordered=enum or bool(getattr(dtype, "ordered", False)),
+        missing_as=missing_as,
     )
 
 
 def _resolve(names: Iterable[Any], form: Form, argument: str) -> list[Any]:
     """Check that names are features; columns of an array may also be named by their place."""
-    if isinstance(names, str):
-        raise TypeError(f"{argument} must be a list of feature names, got the single text {names!r}.")
-    known = set(form.names)
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"{argument} must be a list of feature names, got {names!r}.")
+    known = list(form.names)
     resolved = [
-        form.names[name]
-        if form.kind == "array" and isinstance(name, int | np.integer) and -len(known) <= name < len(known)
+        known[name]
+        if form.kind == "array" and type(name) is not bool and isinstance(name, int | np.integer)
+        and -len(known) <= name < len(known)
         else name
         for name in names
     ]
     unknown = [name for name in resolved if name not in known]
     if unknown:
-        raise ValueError(f"{argument} must name known features, got {unknown}. Known: {list(form.names)}.")
+        raise ValueError(f"{argument} must name known features, got {_listed(unknown)}. Known: {_listed(known)}.")
+    repeated = list(dict.fromkeys(name for name in resolved if resolved.count(name) > 1))
+    if repeated:
+        raise ValueError(f"{argument} must name each feature once, got {_listed(repeated)} more than once.")
     return resolved
+
+
+def _resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tuple[Any, ...]]:
+    """Read the admissible values a feature."""
+    if not isinstance(ranges, Mapping):
+        raise TypeError(f"ranges must map feature names to admissible values, got {ranges!r}.")
+    names = _resolve(ranges, schema.form, "ranges")
+    features = {feature.name: feature for feature in schema.features}
+    limits = {}
+    for name, admissible in zip(names, ranges.values(), strict=True):
+        if isinstance(admissible, str) or not isinstance(admissible, Iterable):
+            asked = "a list of categories" if features[name].is_categorical else "a pair (low, high)"
+            raise TypeError(f"ranges[{name!r}] must be {asked}, got {admissible!r}.")
+        values = [v.item() if isinstance(v, np.generic) else v for v in admissible]
+        missing = is_missing(np.fromiter(values, dtype=object, count=len(values)))
+        limits[name] = tuple(
+            None if features[name].is_categorical and gone else value
+            for value, gone in zip(values, missing, strict=True)
+        )
+    return limits
+
+
+def _listed(values: Sequence[Any], most: int = 20) -> str:
+    """List values, but not a thousand of them."""
+    listed = ", ".join(repr(value) for value in values[:most])
+    return f"[{listed}{f', … ({len(values)} in all)' if len(values) > most else ''}]"

@@ -7,64 +7,73 @@ What flips is still the black box's word alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import GradientBoostingClassifier
 
 from counterpoint.schema import Row, Rows
 from counterpoint.task import Task
 
-# Enough known instances to learn in which direction a decision changes.
-MOST = 5000
+# A value seen so seldom counts as if seen this often at the overall rate.
+PRIOR = 5.0
 
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A boosted model of which rows flip; categories are coded by how often they do.
+    """Weights of evidence, as in credit scoring: how much each value speaks for a flip, in log-odds.
 
-    It runs on one core whatever the machine has, so answers do not depend on the number of cores.
+    The score of a row is the sum of its values' weights, so that the score of two changes is known from those
+    of each, and nothing needs to be trained but counts: it costs a look-up a feature. It misses how features
+    work together, and still ranks pairs of changes about as well as a boosted forest does.
     """
 
-    model: GradientBoostingClassifier | None
-    rates: dict[int, Row]
-    median: Row
+    cuts: tuple[Row, ...]
+    weights: tuple[Row, ...]
 
     @classmethod
-    def of(cls, task: Task) -> Surrogate:
+    def of(cls, task: Task, bins: int = 16) -> Self:
         """Find the surrogate for a task's question, learned at the first call."""
-        return task.once("surrogate", lambda: cls._fit(task))
+        return task.once(("surrogate", bins), lambda: cls._fit(task, bins))
 
     @classmethod
-    def _fit(cls, task: Task) -> Surrogate:
-        known = task.known.sample(task.rng(), MOST)
-        flips = task.flips(known.labels)
-        if flips.all() or not flips.any():
-            return cls(None, {}, known.distance.median)
-        rates = {int(f): _rates(known.rows[:, f], flips) for f in known.schema.categorical}
-        model = GradientBoostingClassifier(
-            n_estimators=60, max_depth=4, learning_rate=0.2, subsample=0.5, random_state=task.stream[0]
-        )
-        surrogate = cls(model, rates, known.distance.median)
-        model.fit(surrogate._coded(known.rows), flips)
-        return surrogate
+    def _fit(cls, task: Task, bins: int) -> Self:
+        rows, flips = task.known.rows, task.flips(task.known.labels)
+        is_category = task.known.distance.is_category
+        cuts = tuple(_cuts(rows[:, f], is_category[f], bins) for f in range(rows.shape[1]))
+        weights = tuple(_weights(_place(rows[:, f], cut), flips, len(cut) + 2) for f, cut in enumerate(cuts))
+        return cls(cuts, weights)
 
     def score(self, rows: Rows) -> Row:
-        """Say how much rows look like flipping: log-odds, or 0 for all where no known instance tells."""
-        if self.model is None or not len(rows):
-            return np.zeros(len(rows))
-        return np.asarray(self.model.decision_function(self._coded(rows)))
-
-    def _coded(self, rows: Rows) -> Rows:
-        coded = np.where(np.isnan(rows), self.median, rows)
-        for feature, rates in self.rates.items():
-            coded[:, feature] = rates[rows[:, feature].astype(np.intp)]
-        return coded
+        """Say how much rows look like flipping: a sum of log-odds, higher is more."""
+        total = np.zeros(len(rows))
+        for feature, (cut, weights) in enumerate(zip(self.cuts, self.weights, strict=True)):
+            total += weights[_place(rows[:, feature], cut)]
+        return total
 
 
-def _rates(codes: Row, flips: NDArray[np.bool_]) -> Row:
-    """Find how often each category flips, drawn towards the overall rate where it is rare."""
-    places = codes.astype(np.intp)
-    size = int(places.max()) + 2
-    counts = np.bincount(places, minlength=size)
-    return np.asarray((np.bincount(places, flips, minlength=size) + 10 * flips.mean()) / (counts + 10))
+def _cuts(column: Row, is_category: bool, bins: int) -> Row:
+    """Divide a feature's values: between any two categories, at quantiles and at equal widths of numbers."""
+    if is_category:
+        return np.arange(np.nanmax(column)) + 0.5
+    known = column[~np.isnan(column)]
+    inner = np.linspace(0, 1, bins + 1)[1:-1]
+    # Quantiles alone see nothing of a feature that is 0 for most.
+    return np.unique(np.concatenate([np.quantile(known, inner), np.quantile([known.min(), known.max()], inner)]))
+
+
+def _place(column: Row, cuts: Row) -> NDArray[np.intp]:
+    """Find the bin of each value; a missing one has the last, for itself."""
+    places = np.searchsorted(cuts, column, side="right")
+    missing = np.isnan(column)
+    if missing.any():
+        places[missing] = len(cuts) + 1
+    return places
+
+
+def _weights(places: NDArray[np.intp], flips: NDArray[np.bool_], size: int) -> Row:
+    """Weigh each bin: the log of its odds of flipping over the overall odds."""
+    rate = np.clip(flips.mean(), 1e-6, 1 - 1e-6)
+    for_, against = np.bincount(places[flips], minlength=size), np.bincount(places[~flips], minlength=size)
+    odds = (for_ + PRIOR * rate) / (against + PRIOR * (1 - rate))
+    return np.asarray(np.log(odds * (1 - rate) / rate))

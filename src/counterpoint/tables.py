@@ -41,9 +41,12 @@ class Form:
             return cls("pandas", tuple(table.columns), tuple(table.dtypes))
         if _is_polars(table):
             return cls("polars", tuple(table.columns), tuple(table.dtypes))
-        array = np.asarray(table)
+        array = _as_array(table)
         if array.ndim != 2:
-            raise ValueError(f"X must be a table of rows and columns, got an array of shape {array.shape}.")
+            raise ValueError(
+                f"X must be a table of rows and columns, got {_described(table, array)}. "
+                f"Give a pandas or polars frame, or an array of shape (instances, features)."
+            )
         return cls("array", tuple(f"x{i}" for i in range(array.shape[1])), (array.dtype,) * array.shape[1])
 
     def columns(self, table: Any, what: str = "X") -> list[Column]:
@@ -54,18 +57,19 @@ class Form:
         if _is_polars(table):
             self._check_names(list(table.columns), what)
             return [_polars_values(table[name]) for name in self.names]
-        array = np.asarray(table)
+        array = _as_array(table)
         if array.ndim != 2 or array.shape[1] != len(self.names):
+            one = " For one instance use explain(x)." if array.shape == (len(self.names),) else ""
             raise ValueError(
                 f"{what} must have {len(self.names)} columns ({_some(self.names)}), "
-                f"got an array of shape {array.shape}."
+                f"got {_described(table, array)}.{one}"
             )
         return [array[:, i] for i in range(array.shape[1])]
 
     def one_row(self, x: Any) -> list[Column]:
         """Read one instance (a dict, a Series, a one-row table or a vector) as columns of length one."""
         if isinstance(x, pd.Series):
-            x = x.to_dict() if self.kind != "array" or not isinstance(x.index, pd.RangeIndex) else x.to_numpy()
+            x = x.to_numpy() if self.kind == "array" and _is_count(x.index) else x.to_dict()
         if isinstance(x, Mapping):
             self._check_names(list(x), "x")
             return [_single(x[name]) for name in self.names]
@@ -75,12 +79,14 @@ class Form:
                     f"x must be one instance, got a table of {len(x)} rows. For many use explain_many(X)."
                 )
             return self.columns(x, "x")
-        vector = np.asarray(x) if isinstance(x, np.ndarray) else np.asarray(x, dtype=object)
+        vector = _as_array(x)
         if vector.ndim == 2 and len(vector) == 1:
             vector = vector[0]
         if vector.shape != (len(self.names),):
+            many = " For many use explain_many(X)." if vector.ndim == 2 else ""
             raise ValueError(
-                f"x must be one instance of {len(self.names)} features, got an array of shape {vector.shape}."
+                f"x must be one instance of {len(self.names)} features ({_some(self.names)}), "
+                f"got {_described(x, vector)}.{many}"
             )
         return [_single(value) for value in vector]
 
@@ -96,18 +102,46 @@ class Form:
             return pl.DataFrame(dict(zip(self.names, columns, strict=True)))
         return np.column_stack(columns).astype(self.dtypes[0], copy=False)
 
-    def number_column(self, place: int, values: NDArray[np.float64]) -> Any:
-        """Turn floats into a column of the dtype at a place."""
+    def number_type(self, place: int) -> np.dtype[Any] | None:
+        """Find the numpy dtype of the numbers at a place; None if any number can stand there, or none.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> Form.of(pd.DataFrame({"age": pd.array([31, None], dtype="Int64")})).number_type(0)
+        dtype('int64')
+        """
+        dtype = self.dtypes[place]
+        if self.kind == "polars":
+            if not (dtype.is_integer() or dtype.is_float()):
+                return None
+            width = {"Int128": "int64", "UInt128": "int64"}.get(str(dtype), str(dtype).lower())
+            return np.dtype(width)
+        if not isinstance(dtype, np.dtype):
+            dtype = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", None))
+        return dtype if isinstance(dtype, np.dtype) and dtype.kind in "iuf" else None
+
+    def number_column(
+        self, place: int, values: NDArray[np.float64], whole: bool = False, missing: Any = np.nan
+    ) -> Any:
+        """Turn floats into a new column of the dtype at a place; the model may write to it.
+
+        In an object column, `whole` numbers become ints, and `missing` stands for what is missing.
+        """
         dtype = self.dtypes[place]
         if self.kind == "polars":
             import polars as pl
 
             return pl.Series(values, nan_to_null=True).cast(dtype)
+        if dtype == object:
+            column = _objects([int(v) if whole and v.is_integer() else v for v in values.tolist()])
+            column[np.isnan(values)] = missing
+            return column
         if isinstance(dtype, np.dtype):
-            return values.astype(dtype, copy=False) if dtype != object else values.astype(object)
+            return values.astype(dtype)
         return pd.array(pd.Series(values), dtype=dtype)
 
-    def template(self, place: int, categories: Sequence[Any]) -> Any:
+    def template(self, place: int, categories: Sequence[Any], missing: Any = np.nan) -> Any:
         """Make a column that holds each category once; decoding picks from it, so any dtype survives."""
         dtype = self.dtypes[place]
         values = list(categories)
@@ -115,12 +149,10 @@ class Form:
             import polars as pl
 
             return pl.Series(values, dtype=dtype)
-        if self.kind == "array" or (isinstance(dtype, np.dtype) and dtype.kind not in "O"):
-            return np.array(values, dtype=dtype)
+        if dtype == object:
+            return _objects([missing if value is None else value for value in values])
         if isinstance(dtype, np.dtype):
-            column = np.empty(len(values), dtype=object)
-            column[:] = [np.nan if value is None else value for value in values]
-            return column
+            return np.array(values, dtype=dtype)
         return pd.Series(values, dtype=dtype).array
 
     def pick(self, template: Any, codes: NDArray[np.intp]) -> Any:
@@ -132,8 +164,17 @@ class Form:
             return
         missing = [name for name in self.names if name not in set(names)]
         unknown = [name for name in names if name not in set(self.names)]
+        if missing and self.kind == "array":
+            raise ValueError(
+                f"{what} names its features ({_some(tuple(names))}), but the known instances were an array, "
+                f"whose features are {_some(self.names)}. Give an array here too, or fit on a frame."
+            )
         if missing:
-            raise ValueError(f"{what} lacks the features {missing}. Known: {list(self.names)}.")
+            also = f" and has the unknown {unknown}" if unknown else ""
+            raise ValueError(
+                f"{what} lacks the features {missing}{also}; give every feature by its name. "
+                f"Known: {list(self.names)}."
+            )
         if unknown:
             raise ValueError(
                 f"{what} has the unknown features {unknown}; drop them. Known: {list(self.names)}."
@@ -158,36 +199,68 @@ def is_missing(values: Column) -> NDArray[np.bool_]:
     return np.asarray(pd.isna(values), dtype=np.bool_)
 
 
+def missing_value(values: Column) -> Any:
+    """Find what stands for a missing value in a column of objects: None, NaN or pandas' NA."""
+    if values.dtype != object:
+        return np.nan
+    gone = values[is_missing(values)]
+    return gone[0] if len(gone) and (gone[0] is None or gone[0] is pd.NA) else np.nan
+
+
 def _polars_values(series: Any) -> Column:
     """Read a polars column as an array; what is missing becomes NaN or None."""
     if series.dtype.is_numeric():
         values = series.to_numpy()
         return values if values.dtype.kind in "iuf" else values.astype(np.float64)
-    values = np.empty(len(series), dtype=object)
-    values[:] = series.to_list()
-    return values
+    return _objects(series.to_list())
 
 
 def _single(value: Any) -> Column:
     """Hold one value of any type in an array of length one."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, bool | int | float):
-        return np.array([value])
-    column = np.empty(1, dtype=object)
-    column[0] = value
-    return column
+    return np.array([value]) if isinstance(value, bool | int | float) else _objects([value])
+
+
+def _objects(values: Sequence[Any]) -> Column:
+    """Hold values of any type, one a place; np.array would spread tuples over columns."""
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _as_array(table: Any) -> Column:
+    """Read an array, or nested lists of any types; np.asarray would turn numbers among texts into texts."""
+    if isinstance(table, list | tuple):
+        array = np.asarray(table, dtype=object)
+        plain = all(isinstance(value, bool | int | float | np.number | np.bool_) for value in array.ravel())
+        return np.asarray(table) if plain else array
+    return np.asarray(table)
+
+
+def _described(table: Any, array: Column) -> str:
+    """Say what was given in place of a table."""
+    return f"an array of shape {array.shape}" if array.ndim else f"a {type(table).__name__}"
+
+
+def _is_count(index: pd.Index) -> bool:
+    """Tell an index that only counts from one that names."""
+    return index.tolist() == list(range(len(index)))
 
 
 def _is_polars(table: Any) -> bool:
     """Tell a polars frame without importing polars."""
-    return type(table).__module__.partition(".")[0] == "polars" and hasattr(table, "columns")
+    if type(table).__module__.partition(".")[0] != "polars":
+        return False
+    if type(table).__name__ == "LazyFrame":
+        raise TypeError("A polars LazyFrame holds no rows yet; give lazy.collect().")
+    return type(table).__name__ == "DataFrame"
 
 
 def _refuse_repeated(names: list[Any]) -> None:
     repeated = sorted({str(name) for name in names if names.count(name) > 1})
     if repeated:
-        raise ValueError(f"Feature names must be unique, got {repeated} more than once.")
+        raise ValueError(
+            f"Feature names must be unique, got {repeated} more than once. Rename or drop the others."
+        )
 
 
 def _some(names: tuple[Any, ...], most: int = 8) -> str:

@@ -1,1 +1,390 @@
 """The promises of every answer, as checks that anyone's own explainer can be run through."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.distances import changed
+from counterpoint.explainers.base import Explainer
+from counterpoint.explanation import Explanation, Explanations
+from counterpoint.schema import Feature, Rows, Schema
+from counterpoint.target import Between
+from counterpoint.task import Search
+
+# A search that asks more often than this holds back all that run with it.
+ROUNDS = 50
+
+
+@dataclass(frozen=True)
+class Check:
+    """One promise tried on one problem: whether it was kept, and what was seen."""
+
+    name: str
+    passed: bool
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{'kept  ' if self.passed else 'BROKEN'} {self.name}: {self.detail}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """All checks that an explainer was put through.
+
+    Examples
+    --------
+    >>> print(Report("Mine()", [Check("flips, on loans", True, "6 counterfactuals of 3 instances")]))
+    Mine(): 1 of 1 checks passed.
+    kept   flips, on loans: 6 counterfactuals of 3 instances
+    """
+
+    explainer: str
+    checks: list[Check]
+
+    @property
+    def failures(self) -> list[Check]:
+        """The checks that failed."""
+        return [check for check in self.checks if not check.passed]
+
+    def __str__(self) -> str:
+        passed = len(self.checks) - len(self.failures)
+        head = f"{self.explainer}: {passed} of {len(self.checks)} checks passed."
+        return "\n".join([head, *map(str, self.checks)])
+
+
+def check_explainer(explainer: Explainer, *, seed: int = 0, strict: bool = True) -> Report:
+    """Put an explainer through the promises that every answer makes, on small problems of many kinds.
+
+    The problems: a mixed table with every kind of constraint, arrays of numbers, several classes and a
+    target, missing values, a number as the model's output, decisions that nothing or hardly anything flips.
+
+    Parameters
+    ----------
+    explainer
+        An explainer; copies of it are fitted, it stays as it is.
+    seed
+        Draws the tables of the problems.
+    strict
+        Raise an `AssertionError` that lists the broken promises; otherwise they are in the report only.
+
+    Examples
+    --------
+    A user's own explainer: random mixes of x with known instances that are decided differently.
+
+    >>> import counterpoint as cp
+    >>> @dataclass
+    ... class Mix(cp.Explainer):
+    ...     count: int = 100
+    ...     rounds: int = 2
+    ...     seed: int = 0
+    ...
+    ...     def search(self, task: cp.Task) -> cp.Search:
+    ...         rng, donors = task.rng(), task.nearest_unlike(self.count)
+    ...         finds = donors[:0]
+    ...         for round in range(self.rounds):
+    ...             parents = donors[rng.integers(len(donors), size=self.count)]
+    ...             keep = rng.uniform(size=parents.shape) < (round + 1) / (self.rounds + 1)
+    ...             rows = task.project(np.where(keep, task.x, parents))
+    ...             labels = yield rows
+    ...             finds = np.concatenate([finds, rows[task.flips(labels)]])
+    ...         return np.unique(finds, axis=0)
+    >>> report = cp.testing.check_explainer(Mix())
+    >>> report.failures
+    []
+    >>> print(report)
+    Mix(count=100, rounds=2, seed=0): ... checks passed.
+    kept   answers within 50 questions, on loans: 12 counterfactuals of 3 instances
+    kept   every counterfactual flips, on loans: 12 counterfactuals of 3 instances
+    ...
+    """
+    checks = [check for problem in _problems(seed) for check in _checks(explainer, problem)]
+    report = Report(str(explainer), checks)
+    if strict and report.failures:
+        count = len(report.failures)
+        listed = "\n".join(str(check) for check in report.failures)
+        raise AssertionError(f"{report.explainer} breaks {count} of {len(checks)} checks:\n{listed}")
+    return report
+
+
+class _Model:
+    """A model that remembers what it was asked about, and refuses to be asked without end."""
+
+    def __init__(self, problem: _Problem) -> None:
+        self.decide = problem.predict
+        self.schema = Schema.infer(problem.X)
+        self.asked: set[bytes] = set()
+        self.left = ROUNDS
+
+    def __call__(self, table: Any) -> Any:
+        if not self.left:
+            raise RuntimeError(f"the model was called more than {ROUNDS} times for one answer")
+        self.left -= 1
+        self.asked.update(self.keys(table))
+        return self.decide(table)
+
+    def keys(self, table: Any) -> list[bytes]:
+        return [bytes(row) for row in self.schema.encode(table) + 0.0]
+
+
+class _Trial:
+    """An explainer fitted on a problem, with its answers."""
+
+    def __init__(self, explainer: Explainer, problem: _Problem) -> None:
+        self.problem, self.model = problem, _Model(problem)
+        self.before = deepcopy((problem.X, problem.instances))
+        self.explainer = self.fitted(explainer)
+        self.schema = self.explainer.fitted_.schema
+        self.known = self.explainer.fitted_.known.rows.copy()
+        self.answers = self.explain(self.explainer, slice(None))
+
+    def fitted(self, explainer: Explainer) -> Explainer:
+        """Fit a copy whose searches have an end."""
+        copy = explainer.clone()
+        vars(copy)["search"] = lambda task: _bounded(type(copy).search(copy, task))
+        return copy.fit(self.model, self.problem.X, **self.problem.constraints)
+
+    def explain(self, explainer: Explainer, which: slice) -> Explanations:
+        self.model.left = ROUNDS
+        asked = {"k": self.problem.k, "target": self.problem.target, "max_changes": self.problem.max_changes}
+        return explainer.explain_many(self.problem.instances[which], progress=False, **asked)
+
+    def each(self) -> Iterator[tuple[str, Explanation, Rows]]:
+        """Give each answer with its name and its rows, which are read from the caller's own kind of table."""
+        for place, answer in enumerate(self.answers):
+            yield f"X[{place}]", answer, self.schema.encode(answer.counterfactuals)
+
+
+def _bounded(search: Search) -> Search:
+    """Run a search that may ask so many questions and no more."""
+    labels = None
+    for _ in range(ROUNDS + 1):
+        try:
+            rows = next(search) if labels is None else search.send(labels)
+        except StopIteration as stop:
+            return np.asarray(stop.value)
+        labels = yield rows
+    raise RuntimeError(f"search still asks after {ROUNDS} questions")
+
+
+def _checks(explainer: Explainer, problem: _Problem) -> Iterator[Check]:
+    """Try all promises on one problem."""
+    try:
+        trial = _Trial(explainer, problem)
+    except Exception as error:
+        yield Check(f"answers within {ROUNDS} questions, on {problem.name}", False, _raised(explainer, error))
+        return
+    seen = f"{sum(map(len, trial.answers))} counterfactuals of {len(trial.answers)} instances"
+    yield Check(f"answers within {ROUNDS} questions, on {problem.name}", True, seen)
+    for name, promise in _PROMISES.items():
+        try:
+            complaints = list(promise(trial))
+        except Exception as error:
+            complaints = [_raised(explainer, error)]
+        shown = "; ".join(complaints[:3]) + f" (and {len(complaints) - 3} more)" * (len(complaints) > 3)
+        yield Check(f"{name}, on {problem.name}", not complaints, shown or seen)
+
+
+def _raised(explainer: Explainer, error: Exception) -> str:
+    return f"{type(explainer).__name__} raised {type(error).__name__}: {error}"
+
+
+def _flips(trial: _Trial) -> Iterator[str]:
+    """Ask the model again about each counterfactual, in its final form; it must have been asked before."""
+    target = trial.problem.target
+    for place, answer, rows in trial.each():
+        if not len(rows):
+            continue
+        labels = np.asarray(trial.problem.predict(answer.counterfactuals))
+        kept = labels == answer.decision if target is None else labels != target
+        kept = ~target(labels) if callable(target) else kept
+        keys = trial.model.keys(answer.counterfactuals)
+        for i, row in enumerate(rows):
+            if keys[i] not in trial.model.asked:
+                yield f"counterfactual {i + 1} of {place} was never labelled: {_say(trial, row)}"
+            if kept[i] or labels[i] != answer.labels[i]:
+                said = f"{labels[i]!r} (said to be {answer.labels[i]!r}, x is {answer.decision!r})"
+                yield f"counterfactual {i + 1} of {place} is decided as {said}: {_say(trial, row)}"
+
+
+def _say(trial: _Trial, row: Rows) -> str:
+    return str({f.name: f.label(value) for f, value in zip(trial.schema.features, row, strict=True)})
+
+
+def _keeps_constraints(trial: _Trial) -> Iterator[str]:
+    for place, answer, rows in trial.each():
+        for feature, old, column in zip(trial.schema.features, answer.row, rows.T, strict=True):
+            for i, new in enumerate(column):
+                if broken := _broken(feature, old, new):
+                    values = f"from {feature.label(old)!r} to {feature.label(new)!r}"
+                    yield f"counterfactual {i + 1} of {place} moves {feature.name!r} {values}, but {broken}"
+        most, counts = trial.problem.max_changes, changed(rows, answer.row).sum(axis=1)
+        if most is not None and (counts > most).any():
+            yield f"a counterfactual of {place} changes {counts.max()} features, but max_changes is {most}"
+        rule = trial.problem.constraints.get("rule")
+        if rule and len(rows) and not np.all(rule(answer.counterfactuals, answer.x)):
+            yield f"a counterfactual of {place} breaks the rule"
+
+
+def _broken(feature: Feature, old: float, new: float) -> str | None:
+    """Say which constraint a value breaks; x's own value breaks none."""
+    if np.float64(old).tobytes() == np.float64(new).tobytes():
+        return None
+    if feature.immutable:
+        return "it is immutable"
+    if old == new:
+        return None
+    missing = np.isnan(new) or (feature.is_categorical and feature.categories[int(new)] is None)
+    if feature.direction and (missing or (new - old) * feature.direction < 0):
+        return f"it may only {'rise' if feature.direction > 0 else 'fall'}"
+    if feature.is_categorical:
+        return None if feature.allows(feature.categories[int(new)]) else f"allowed are {feature.range}"
+    if missing:
+        return None if feature.missing else "it is never missing"
+    low, high = feature.range or feature.seen
+    if not low <= new <= high:
+        return f"its range is {low} to {high}"
+    on_grid = not feature.step or np.rint(new / feature.step) * feature.step == new
+    return None if on_grid else f"its step is {feature.step}"
+
+
+def _is_a_set(trial: _Trial) -> Iterator[str]:
+    for place, answer, rows in trial.each():
+        if len(rows) > trial.problem.k:
+            yield f"{place} has {len(rows)} counterfactuals, but k is {trial.problem.k}"
+        if len({bytes(row) for row in rows + 0.0}) < len(rows):
+            yield f"{place} has a counterfactual twice"
+        if not changed(rows, answer.row).any(axis=1).all():
+            yield f"{place} is its own counterfactual: {_say(trial, answer.row)}"
+
+
+def _says_why(trial: _Trial) -> Iterator[str]:
+    k, most = trial.problem.k, trial.problem.most
+    for place, answer, rows in trial.each():
+        short, found = answer.shortfall, len(rows)
+        said = None if short is None else (short.asked, short.found, bool(short.reason))
+        if said != (None if found >= k else (k, found, True)):
+            yield f"{place} has {found} of {k} counterfactuals, but its shortfall is {short!r}"
+        if most is not None and found > most:
+            yield f"{place} has {found} counterfactuals, but only {most} exist"
+
+
+def _is_repeatable(trial: _Trial) -> Iterator[str]:
+    """Explain alone, in another order, and by a clone: the answers are those of the first time."""
+    last = len(trial.answers) - 1
+    turned = trial.explain(trial.explainer, slice(None, None, -1))
+    clone = trial.fitted(trial.explainer)
+    for place in range(last, -1, -1):
+        alone = slice(place, place + 1)
+        for way, answer in (
+            ("in another order", turned[last - place]),
+            ("alone", trial.explain(trial.explainer, alone)[0]),
+            ("alone by a clone", trial.explain(clone, alone)[0]),
+        ):
+            if different := _difference(trial.answers[place], answer):
+                yield f"X[{place}] explained {way} gets other {different} than in the batch"
+
+
+def _difference(a: Explanation, b: Explanation) -> str | None:
+    """Name the first thing in which two answers differ."""
+    if a.rows.tobytes() != b.rows.tobytes():
+        return "counterfactuals"
+    if not np.array_equal(a.labels, b.labels):
+        return "labels"
+    return None if (a.found_by, a.shortfall) == (b.found_by, b.shortfall) else "finders or shortfall"
+
+
+def _leaves_inputs(trial: _Trial) -> Iterator[str]:
+    now = (trial.problem.X, trial.problem.instances, trial.explainer.fitted_.known.rows)
+    names = ("X", "the instances", "the known rows of its task")
+    for name, a, b in zip(names, (*trial.before, trial.known), now, strict=True):
+        if not (a.tobytes() == b.tobytes() if isinstance(a, np.ndarray) else a.equals(b)):
+            yield f"{name} changed"
+
+
+_PROMISES: dict[str, Callable[[_Trial], Iterator[str]]] = {
+    "every counterfactual flips": _flips,
+    "every constraint holds": _keeps_constraints,
+    "at most k, each once, never x": _is_a_set,
+    "fewer than k are explained": _says_why,
+    "same inputs, same answer": _is_repeatable,
+    "inputs are left as they are": _leaves_inputs,
+}
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Known instances, a model, what is asked and what may change; `most` is how many answers exist."""
+
+    name: str
+    predict: Callable[[Any], Any]
+    X: Any
+    instances: Any
+    k: int
+    constraints: dict[str, Any] = field(default_factory=dict)
+    target: Any = None
+    max_changes: int | None = None
+    most: int | None = None
+
+
+def _problems(seed: int) -> Iterator[_Problem]:
+    """Pose small problems of many kinds."""
+    from sklearn.datasets import load_diabetes, load_iris, load_wine
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    loans = _loans(seed)
+    some = loans[loans["job"] != "nurse"][:3]
+    bounds: dict[str, Any] = {
+        "schema": Schema.infer(loans).replace("amount", step=100),
+        "immutable": ["sex"],
+        "ranges": {"income": (0, 120), "job": ["none", "clerk", "smith"]},
+        "increase": ["age", "school"],
+        "decrease": ["amount"],
+        "rule": lambda table, x: table["amount"] <= 100 * table["income"],
+    }
+    yield _Problem("loans", _grant, loans, some, 4, bounds, max_changes=3)
+    job = loans["job"].where(loans["job"] != "none")
+    gaps = loans.assign(income=loans["income"].where(loans.index % 4 > 0), job=job)
+    yield _Problem("missing values", _grant, gaps, gaps[:3], 3, {"immutable": ["job"]})
+    only = {"immutable": [name for name in loans if name != "job"]}
+    idle = loans[loans["job"] == "none"][:2]
+    yield _Problem("more asked than exist", lambda t: t["job"] == "none", loans, idle, 10, only, most=3)
+    fixed = {"immutable": ["sex"]}
+    yield _Problem("no counterfactual", lambda t: t["sex"] == "f", loans, some, 3, fixed, most=0)
+    X, y = load_wine(return_X_y=True)
+    wine = DecisionTreeClassifier(max_depth=4, random_state=seed).fit(X, y)
+    yield _Problem("an array, k=1", wine.predict, X, X[[0, 70, 150]], 1, {"immutable": [0], "increase": [1]})
+    X, y = load_iris(return_X_y=True)
+    iris = DecisionTreeClassifier(max_depth=4, random_state=seed).fit(X, y)
+    yield _Problem("one class of three", iris.predict, X, X[[0, 60]], 5, target=2)
+    X, y = load_diabetes(return_X_y=True)
+    sugar = DecisionTreeRegressor(max_depth=5, random_state=seed).fit(X[:200], y[:200])
+    low = X[sugar.predict(X) < 100][:2]
+    yield _Problem("a number", sugar.predict, X[:200], low, 3, target=Between(low=150))
+
+
+def _loans(seed: int, size: int = 150) -> pd.DataFrame:
+    """Draw a table that has columns of every kind."""
+    rng, schools = np.random.default_rng(seed), ["primary", "secondary", "college"]
+    return pd.DataFrame(
+        {
+            "income": rng.gamma(4.0, 10.0, size).clip(1, 120).round(2),
+            "amount": rng.integers(1, 60, size) * 100,
+            "age": rng.integers(18, 80, size),
+            "job": rng.choice(["none", "clerk", "smith", "nurse"], size),
+            "school": pd.Categorical(rng.choice(schools, size), categories=schools, ordered=True),
+            "married": rng.random(size) < 0.5,
+            "sex": rng.choice(["f", "m"], size),
+        }
+    )
+
+
+def _grant(loans: pd.DataFrame) -> Any:
+    """Decide about loans by a sum of points."""
+    points = loans["income"].fillna(20) / 10 - loans["amount"] / 1000 + loans["school"].cat.codes
+    return np.where(points + 1 * loans["married"] + 2 * loans["job"].notna() > 5, "granted", "refused")

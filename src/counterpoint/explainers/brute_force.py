@@ -82,7 +82,7 @@ class BruteForce(Explainer):
         singles = level = self.singles(task)
         levels = [singles]
         for _ in range(1, min(self.features, task.max_changes or self.features)):
-            level = self.extended(level, singles)
+            level = self._extended(level, singles)
             levels.append(level)
         nearest = np.argsort(np.concatenate([each.prices for each in levels]), kind="stable")
         return np.concatenate([each.rows for each in levels])[nearest[: self.candidates]]
@@ -97,7 +97,7 @@ class BruteForce(Explainer):
         moved = changed(rows, task.x).any(axis=1)
         return Level(rows[moved], task.distance(rows[moved]), last[moved])
 
-    def extended(self, level: Level, singles: Level) -> Level:
+    def _extended(self, level: Level, singles: Level) -> Level:
         """Change one more feature of each variation, and keep the nearest results."""
         total = level.prices[:, None] + singles.prices[None, :]
         total[level.last[:, None] >= singles.last[None, :]] = np.inf  # each set of features once

@@ -20,7 +20,7 @@ NEARER = 3
 class Evolution(Explainer):
     """Candidates bred against a surrogate of the black box; the most promising are asked about.
 
-    A boosted surrogate, trained on the known instances, costs far less a row than the black box. Candidates
+    A surrogate, learned on the known instances, costs far less a row than the black box. Candidates
     take their values from instances decided differently; each generation keeps those to which the surrogate
     gives the highest score, and crosses and mutates them. The black box is asked about the best of the last
     generation. Once some flip, they are the parents. It finds counterfactuals where one random candidate in a

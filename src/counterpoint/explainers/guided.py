@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.explainers.base import Explainer, at_least
-from counterpoint.explainers.brute_force import BruteForce, Level
+from counterpoint.explainers.brute_force import BruteForce
 from counterpoint.schema import Row, Rows
 from counterpoint.surrogate import Surrogate
 from counterpoint.task import Search, Task
@@ -21,9 +21,9 @@ RATES = (1.0, 4.0, 16.0)
 class Guided(Explainer):
     """Variations of x in one or two features, in the order that a surrogate finds promising.
 
-    Brute force over pairs has thousands of candidates, of which the nearest rarely flip. A boosted surrogate
-    of the black box, trained on the known instances, costs a twentieth of it a row; the black box is asked
-    about those that look like flipping at the least distance.
+    Brute force over pairs has thousands of candidates, of which the nearest rarely flip. The black box is
+    asked about those that, by a surrogate learned on the known instances, look like flipping at the least
+    distance.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Guided(Explainer):
 
     bins: int = 10
     singles: int = 60
-    candidates: int = 150
+    candidates: int = 300
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -53,22 +53,24 @@ class Guided(Explainer):
 
     def search(self, task: Task) -> Search:
         """Ask about the most promising variations."""
-        surrogate = Surrogate.of(task)
-        rows, price = self._variations(task, surrogate)
-        rows = rows[promising(surrogate.score(rows), price, self.candidates)]
+        rows = self._variations(task)
         finds = rows[task.flips((yield rows))]
         return finds[np.argsort(task.distance(finds), kind="stable")][: task.k]
 
-    def _variations(self, task: Task, surrogate: Surrogate) -> tuple[Rows, Row]:
-        """Make single changes, and pairs of the most promising of them."""
-        brute = BruteForce(bins=self.bins, candidates=self.singles**2)
-        singles = brute.singles(task)
-        if task.max_changes == 1 or len(singles.rows) < 2:
-            return singles.rows, singles.prices
-        best = promising(surrogate.score(singles.rows), singles.prices, self.singles)
-        few = Level(singles.rows[best], singles.prices[best], singles.last[best])
-        pairs = brute.extended(few, few)
-        return np.concatenate([singles.rows, pairs.rows]), np.concatenate([singles.prices, pairs.prices])
+    def _variations(self, task: Task) -> Rows:
+        """Make the most promising single changes and pairs of them."""
+        singles = BruteForce(bins=self.bins).singles(task)
+        score = Surrogate.of(task).score(singles.rows)
+        first = promising(score, singles.prices, self.singles)
+        if task.max_changes == 1:
+            return singles.rows[first]
+        a, b = np.nonzero(singles.last[first][:, None] < singles.last[first][None, :])
+        # Scores and prices are sums over features, so those of a pair are known from its parts.
+        a, b = first[a], first[b]
+        best = promising(score[a] + score[b], singles.prices[a] + singles.prices[b], self.candidates - len(first))
+        pairs, last = singles.rows[a[best]], singles.last[b[best]]
+        pairs[np.arange(len(pairs)), last] = singles.rows[b[best], last]
+        return np.concatenate([singles.rows[first], pairs])
 
 
 def promising(score: Row, price: Row, count: int) -> NDArray[np.intp]:
@@ -76,5 +78,4 @@ def promising(score: Row, price: Row, count: int) -> NDArray[np.intp]:
     if count >= len(score):
         return np.arange(len(score))
     share = -(-count // len(RATES))
-    best = [np.argsort(rate * price - score, kind="stable")[:share] for rate in RATES]
-    return np.unique(np.concatenate(best))
+    return np.unique(np.concatenate([np.argpartition(rate * price - score, share)[:share] for rate in RATES]))
