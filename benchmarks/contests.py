@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -78,9 +79,10 @@ class Cell:
     @property
     def result(self) -> str:
         """Tell who has the better figure; both may have the same, or one none."""
-        if self.ours != self.ours or self.theirs != self.theirs:
+        if math.isnan(self.ours) or math.isnan(self.theirs):
             return "none"
-        if self.ours == self.theirs:
+        # What differs by the rounding of a mean only is the same.
+        if math.isclose(self.ours, self.theirs, abs_tol=1e-9):
             return "tie"
         return "win" if (self.ours < self.theirs) == (self.measure in LOWER) else "lose"
 
@@ -106,12 +108,16 @@ def contests(lines: Sequence[Line]) -> list[Cell]:
     found = {(line["set"], line["k"], line["method"]): line for line in lines}
     cells: list[Cell] = []
     for name, k in dict.fromkeys((line["set"], line["k"]) for line in lines):
-        rivals = [(AUTHORS, CONTESTED, list(SETTINGS)), (DICE.method, CONTESTED, list(SETTINGS))]
+        rivals: list[tuple[str, tuple[str, ...], list[str]]] = [
+            (AUTHORS, CONTESTED, list(SETTINGS)),
+            (DICE.method, CONTESTED, list(SETTINGS)),
+        ]
         if k == 1:
             rivals.append((NICE.method, AGAINST_NICE, [*SETTINGS, FREE]))
         for rival, measures, settings in rivals:
-            theirs = found.get((name, k, rival))
-            for setting in settings if theirs else ():
+            if (theirs := found.get((name, k, rival))) is None:
+                continue
+            for setting in settings:
                 mine = found[name, k, setting]
                 cells += [Cell(name, k, setting, rival, m, mine[m], theirs[m]) for m in measures]
     return cells

@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,8 @@ def by_instances(trained: Trained, counts: Sequence[int]) -> list[dict[str, floa
 
 def _time_blocks(explainer: cp.Explainer, X: pd.DataFrame, count: int) -> dict[str, float]:
     blocks = max(1, min(BLOCKS.get(count, 1), len(X) // count))
-    times = [
-        timed(lambda i=i: explainer.explain_many(X[i * count : (i + 1) * count], k=K, progress=False))[1:]
-        for i in range(blocks)
-    ]
+    parts = [X[i * count : (i + 1) * count] for i in range(blocks)]
+    times = [timed(partial(explainer.explain_many, part, k=K, progress=False))[1:] for part in parts]
     wall, cpu = np.mean(times, axis=0) / count * 1000
     return {"instances": count, "blocks": blocks, "wall ms each": wall, "CPU ms each": cpu}
 

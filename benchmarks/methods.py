@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -71,7 +72,7 @@ class Peer:
 
     def _run(self, scene: Scene, X: pd.DataFrame, k: int, fresh: bool) -> PeerRun:
         data = scene.trained.data
-        asked = {
+        asked: dict[str, Any] = {
             "k": k,
             "immutable": data.immutable,
             "categorical": data.categorical,

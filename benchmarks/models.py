@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import joblib
 import numpy as np
@@ -19,6 +19,8 @@ from sklearn.preprocessing import OneHotEncoder
 import counterpoint as cp
 from benchmarks.results import CACHE
 from counterpoint.datasets import Dataset, load
+
+T = TypeVar("T")
 
 SEED = 0
 TREES = 100
@@ -69,11 +71,11 @@ def train(name: str) -> Trained:
     return Trained(data, model, key)
 
 
-def cached(name: str, make: Callable[[], Any], fresh: bool = False) -> Any:
+def cached(name: str, make: Callable[[], T], fresh: bool = False) -> T:
     """Take a thing from the benchmarks' cache; make it first if it is not there, or must be fresh."""
     path = CACHE / f"{name}.joblib"
     if path.exists() and not fresh:
-        return joblib.load(path)
+        return cast(T, joblib.load(path))
     thing = make()
     CACHE.mkdir(parents=True, exist_ok=True)
     # Under another name first, so that a run that is stopped here leaves no half of a file.

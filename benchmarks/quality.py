@@ -50,7 +50,8 @@ def compare(scene: Scene, k: int, options: argparse.Namespace) -> list[Line]:
     peers = () if options.no_peers else (DICE, NICE) if k == 1 else (DICE,)
     lines += [score(scene, peer.answer(scene, k, options.inst, options.fresh)) for peer in peers]
     shown = [{title: line.get(name) for name, title in COLUMNS.items()} for line in lines]
-    results.show(f"{scene.name}, k = {k}, {len(scene.X)} instances ({contests.AUTHORS}: 20 others)", shown)
+    note = "" if theirs is None else f" ({contests.AUTHORS}: not this run, {theirs['instances']} others)"
+    results.show(f"{scene.name}, k = {k}, {len(scene.X)} instances{note}", shown)
     return lines
 
 

@@ -53,6 +53,12 @@ class Scene:
         return self.trained.schema
 
     @cached_property
+    def loose(self) -> Schema:
+        """The same with all numbers as floats: it reads a peer's fractions where `schema` refuses them."""
+        known, categorical = self.trained.known, list(self.trained.data.categorical)
+        return Schema.infer(known.astype(dict.fromkeys(known.columns.drop(categorical), float)))
+
+    @cached_property
     def rows(self) -> Rows:
         """The instances as rows."""
         return self.schema.encode(self.X)
@@ -104,16 +110,15 @@ def judge(scene: Scene, tables: Sequence[pd.DataFrame], k: int, whole: bool = Tr
     Refused is a category that no known instance has and, with `whole`, a fraction where the data are whole.
     """
     tables = [table[:k].reset_index(drop=True) for table in tables]
-    taken = [table[_are_instances(scene.schema, table, whole)] for table in tables]
+    taken = [table[_are_instances(scene, table, whole)] for table in tables]
     # One call for all, as a call has a high price of its own.
-    labels = (
-        np.asarray(scene.trained.model.predict(pd.concat(taken))) if any(map(len, taken)) else np.empty(0)
-    )
+    asked = pd.concat(taken)
+    labels = np.asarray(scene.trained.model.predict(asked)) if len(asked) else np.empty(0)
     parts = np.split(labels, np.cumsum([len(table) for table in taken])[:-1])
     none = np.empty((0, len(scene.schema.features)))
     return [
         Judged(
-            scene.schema.encode(kept)[part != decision] if len(kept) else none,
+            scene.loose.encode(kept)[part != decision] if len(kept) else none,
             given=len(table),
             refused=len(table) - len(kept),
         )
@@ -121,13 +126,13 @@ def judge(scene: Scene, tables: Sequence[pd.DataFrame], k: int, whole: bool = Tr
     ]
 
 
-def _are_instances(schema: Schema, table: pd.DataFrame, whole: bool) -> NDArray[np.bool_]:
-    """Tell which rows the schema takes, and, with `whole`, which have whole numbers where the data do."""
-    stepped = [place for place, feature in enumerate(schema.features) if feature.step is not None]
+def _are_instances(scene: Scene, table: pd.DataFrame, whole: bool) -> NDArray[np.bool_]:
+    """Tell which rows have known categories and, with `whole`, whole numbers where the data have them."""
+    stepped = [place for place, feature in enumerate(scene.schema.features) if feature.step is not None]
     taken = np.zeros(len(table), dtype=np.bool_)
     for place in range(len(table)):
         try:
-            row = schema.encode(table.iloc[[place]])[0, stepped]
+            row = scene.loose.encode(table.iloc[[place]])[0, stepped]
         except (TypeError, ValueError):
             continue
         taken[place] = not whole or (row == np.rint(row)).all()

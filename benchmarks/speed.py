@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import mean, median
 from typing import Any
 
@@ -105,8 +106,8 @@ def alone(trained: Trained, count: int, k: int) -> tuple[list[Figure], list[dict
     lines = []
     for place in range(count):
         x = X.iloc[[place]]
-        answer, wall, _ = timed(lambda x=x: plain.explain(x, k=k))
-        _, call, _ = timed(lambda x=x: trained.model.predict(x))
+        answer, wall, _ = timed(partial(plain.explain, x, k=k))
+        _, call, _ = timed(partial(trained.model.predict, x))
         recorded.explain(x, k=k)
         calls = len(recorder.take())
         lines.append({"calls": calls, "rows": answer.model_rows, "ms": wall * 1e3, "call ms": call * 1e3})

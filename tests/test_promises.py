@@ -37,7 +37,18 @@ fast = partial(
 
 LEVELS = ["low", "mid", "high"]
 KINDS = {
-    "pandas": ["float", "float32", "int", "bool", "text", "category", "ordered", "gaps", "text gaps", "Int64"],
+    "pandas": [
+        "float",
+        "float32",
+        "int",
+        "bool",
+        "text",
+        "category",
+        "ordered",
+        "gaps",
+        "text gaps",
+        "Int64",
+    ],
     "polars": ["float", "int", "bool", "text", "category", "gaps", "text gaps"],
     "array": ["float", "gaps"],
     "integers": ["int"],
@@ -52,7 +63,9 @@ def column(kind: str, rng: np.random.Generator, size: int) -> Any:
     hole[:2] = False, True
     if kind in ("float", "float32", "gaps"):
         values = rng.normal(size=size) * 10.0 ** rng.integers(-2, 4)
-        return np.where(hole, np.nan, values) if kind == "gaps" else values.astype(kind.replace("float32", "f4"))
+        return (
+            np.where(hole, np.nan, values) if kind == "gaps" else values.astype(kind.replace("float32", "f4"))
+        )
     if kind in ("int", "Int64"):
         values = rng.integers(-3, int(rng.choice([4, 50])), size=size)
         return values if kind == "int" else pd.array(values, dtype="Int64")
@@ -71,7 +84,8 @@ def library(form: str, frame: pd.DataFrame) -> Any:
         return frame
     if form == "polars":
         plain = {
-            n: frame[n].astype(object).where(frame[n].notna(), None).to_list() if frame[n].dtype.kind not in "if"
+            n: frame[n].astype(object).where(frame[n].notna(), None).to_list()
+            if frame[n].dtype.kind not in "if"
             else pl.Series(frame[n].to_numpy(), nan_to_null=True)
             for n in frame
         }
@@ -143,26 +157,39 @@ def problems(draw: st.DrawFn, forms: tuple[str, ...] = tuple(KINDS)) -> testing.
 
 
 @st.composite
-def constraints(draw: st.DrawFn, X: Any, frame: pd.DataFrame, few: pd.DataFrame, kinds: list[str]) -> dict[str, Any]:
+def constraints(
+    draw: st.DrawFn, X: Any, frame: pd.DataFrame, few: pd.DataFrame, kinds: list[str]
+) -> dict[str, Any]:
     """Draw what may change, such that the instances themselves are admissible."""
     schema, ranges = cp.Schema.infer(X), {}
     asked: dict[str, list[str]] = {"immutable": [], "increase": [], "decrease": []}
     free = draw(st.integers(0, len(kinds) - 1))
     for i, (name, kind) in enumerate(zip(frame, kinds, strict=True)):
         ways = ["free", "free", "limited"] + ["immutable"] * (i != free)
-        ways += ["increase", "decrease"] * (kind in NUMBERS or kind == "ordered" and form_is_ordered(schema, i))
+        ways += ["increase", "decrease"] * (
+            kind in NUMBERS or (kind == "ordered" and form_is_ordered(schema, i))
+        )
         way = draw(st.sampled_from(ways))
         if way in asked:
             asked[way].append(name)
         if way == "limited" and kind in NUMBERS:
             low, high = np.nanquantile(frame[name].astype(float), sorted([draw(SHARES), draw(SHARES)]))
-            ranges[name] = (np.nanmin([low, *few[name].astype(float)]), np.nanmax([high, *few[name].astype(float)]))
+            ranges[name] = (
+                np.nanmin([low, *few[name].astype(float)]),
+                np.nanmax([high, *few[name].astype(float)]),
+            )
         elif way == "limited":
             categories = schema.features[i].categories
-            ranges[name] = [c for c in categories if c in set(few[name]) or (c is None) or draw(st.booleans())]
+            ranges[name] = [
+                c for c in categories if c in set(few[name]) or (c is None) or draw(st.booleans())
+            ]
         if kind in NUMBERS and way != "limited" and draw(st.booleans()):
-            schema = schema.replace(name, step=draw(st.sampled_from([0.1, 0.25, 1, 5])) if "i" not in kind else 2)
-    rule = draw(st.sampled_from([None, None, lambda table, x: np.sin(cp.Schema.infer(X).encode(table)).sum(1) > -1]))
+            schema = schema.replace(
+                name, step=draw(st.sampled_from([0.1, 0.25, 1, 5])) if kind in ("float", "gaps") else 2
+            )
+    rule = draw(
+        st.sampled_from([None, None, lambda table, x: np.sin(cp.Schema.infer(X).encode(table)).sum(1) > -1])
+    )
     return {"schema": schema, "ranges": ranges, "rule": rule, **asked}
 
 
@@ -199,3 +226,208 @@ def test_the_ensemble_keeps_all_promises_on_random_problems(form: str) -> None:
         keeps_promises(SMALL, problem)
 
     check()
+
+
+@fast(max_examples=12)
+@given(problems(), st.sampled_from([SMALL, cp.BruteForce(), cp.Sphere(directions=20)]))
+def test_any_wave_size_gives_identical_answers(problem: testing._Problem, explainer: cp.Explainer) -> None:
+    answers = {}
+    for wave in (1, 2, 128):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(base, "run", partial(engine.run, wave=wave))
+            answers[wave] = testing._Trial(explainer, problem).answers
+    for one, two, all_ in zip(answers[1], answers[2], answers[128], strict=True):
+        assert testing._difference(one, two) is None
+        assert testing._difference(one, all_) is None
+
+
+@fast(max_examples=12)
+@given(problems(), st.sampled_from([SMALL, cp.Tree(), cp.CaseBased()]))
+def test_earlier_questions_do_not_change_later_answers(
+    problem: testing._Problem, explainer: cp.Explainer
+) -> None:
+    fresh = testing._Trial(explainer, problem)
+    used = fresh.fitted(explainer)
+    for k, max_changes in ((1, 1), (4, None), (2, 2)):
+        used.explain_many(problem.instances, k, max_changes=max_changes, progress=False)
+    for a, b in zip(fresh.answers, fresh.explain(used, slice(None)), strict=True):
+        assert testing._difference(a, b) is None
+
+
+def test_merged_searches_share_the_models_calls() -> None:
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    calls = []
+
+    def model(rows: np.ndarray) -> np.ndarray:
+        calls.append(len(rows))
+        return rows[:, 0] > 0
+
+    explainer = cp.Ensemble(size=5).fit(model, X)
+    calls.clear()
+    alone = [len(calls) for x in X[:10] if not calls.clear() and explainer.explain(x, 3)]
+    calls.clear()
+    explainer.explain_many(X[:10], 3, progress=False)
+    assert len(calls) <= max(alone)
+
+
+# ---------------------------------------------------------------- check_explainer finds out who cheats
+
+
+@dataclass
+class Honest(cp.Explainer):
+    """Asks about the nearest unlike instances; those below break one promise each."""
+
+    seed: int = 0
+
+    def search(self, task: cp.Task) -> cp.Search:
+        rows = task.project(task.nearest_unlike(50))
+        labels = yield rows
+        return np.unique(rows[task.flips(labels)], axis=0)
+
+
+class AnswersWithWhatItLikes(Honest):
+    """Skips the pool, so that nothing checks what it answers."""
+
+    def answer(self, task: cp.Task) -> Any:
+        answer = yield from super().answer(task)
+        if not len(answer.rows):
+            return answer
+        rows = self.spoil(task, answer.rows)
+        return Answer(rows, np.resize(answer.labels, len(rows)), (answer.finders * 9)[: len(rows)])
+
+
+class NeverAsked(AnswersWithWhatItLikes):
+    def spoil(self, task: cp.Task, rows: Any) -> Any:
+        numbers = task.known.schema.continuous
+        rows = rows.copy()
+        rows[:, numbers] = rows[:, numbers] + 1e-9
+        return rows
+
+
+class DoesNotFlip(AnswersWithWhatItLikes):
+    def spoil(self, task: cp.Task, rows: Any) -> Any:
+        return task.known.rows[~task.flips(task.known.labels)][:1]
+
+
+class TouchesImmutable(AnswersWithWhatItLikes):
+    def spoil(self, task: cp.Task, rows: Any) -> Any:
+        return task.nearest_unlike(1)
+
+
+class TooMany(AnswersWithWhatItLikes):
+    def spoil(self, task: cp.Task, rows: Any) -> Any:
+        return task.known.rows[: task.k + 1]
+
+
+class Twice(AnswersWithWhatItLikes):
+    def spoil(self, task: cp.Task, rows: Any) -> Any:
+        return np.repeat(rows[:1], 2, axis=0)
+
+
+class Itself(AnswersWithWhatItLikes):
+    def spoil(self, task: cp.Task, rows: Any) -> Any:
+        return task.x[None]
+
+
+class Silent(Honest):
+    def explain_many(self, *args: Any, **options: Any) -> Any:
+        answers = super().explain_many(*args, **options)
+        return cp.Explanations([replace(a, shortfall=None) for a in answers], answers.schema)
+
+
+class Moody(Honest):
+    def search(self, task: cp.Task) -> cp.Search:
+        rows = task.project(task.nearest_unlike(50))
+        labels = yield rows
+        finds = rows[task.flips(labels)]
+        return finds[np.random.default_rng().permutation(len(finds))[:2]]
+
+
+class Remembers(Honest):
+    def search(self, task: cp.Task) -> cp.Search:
+        self.count = getattr(self, "count", 0) + 1
+        rows = task.project(task.nearest_unlike(50))
+        labels = yield rows
+        return rows[task.flips(labels)][: self.count % 3]
+
+
+class WritesToX(Honest):
+    def fit(self, model: Any, X: Any, **options: Any) -> Any:
+        super().fit(model, X, **options)
+        if isinstance(X, pd.DataFrame):
+            X.loc[0, "age"] += 1
+        else:
+            X[0, 0] += 1
+        return self
+
+
+class WritesToKnown(Honest):
+    def search(self, task: cp.Task) -> cp.Search:
+        task.known.rows[0, task.known.schema.continuous] += 1e-3
+        return super().search(task)
+
+
+class NeverEnds(Honest):
+    def search(self, task: cp.Task) -> cp.Search:
+        while True:
+            yield task.project(task.nearest_unlike(5))
+
+
+class NeverAdmissible(Honest):
+    def search(self, task: cp.Task) -> cp.Search:
+        while True:
+            yield task.x[None]
+
+
+class NeverEndsAtAll(Honest):
+    def answer(self, task: cp.Task) -> Any:
+        while True:
+            yield task.project(task.nearest_unlike(5))
+
+
+class GivesUpLoudly(Honest):
+    def search(self, task: cp.Task) -> cp.Search:
+        finds = yield from super().search(task)
+        if not len(finds):
+            raise LookupError("no counterfactual found")
+        return finds
+
+
+CHEATS = {
+    NeverAsked: "was never labelled",
+    DoesNotFlip: "is decided as",
+    TouchesImmutable: "but it is immutable",
+    TooMany: "but k is",
+    Twice: "twice",
+    Itself: "its own counterfactual",
+    Silent: "but its shortfall is None",
+    Moody: "gets other counterfactuals",
+    Remembers: "gets other counterfactuals",
+    WritesToX: "X changed",
+    WritesToKnown: "the known rows of its task changed",
+    NeverEnds: "called more than 50 times",
+    NeverAdmissible: "still asks after 50 questions",
+    NeverEndsAtAll: "called more than 50 times",
+    GivesUpLoudly: "no counterfactual found",
+}
+
+
+@pytest.mark.parametrize("cheat", CHEATS, ids=lambda cheat: cheat.__name__)
+def test_check_explainer_finds_out(cheat: type[Honest]) -> None:
+    with pytest.raises(AssertionError, match=CHEATS[cheat]) as caught:
+        testing.check_explainer(cheat())
+    assert cheat.__name__ in str(caught.value)
+
+
+@pytest.mark.parametrize("explainer", [Honest(), cp.CaseBased(), SMALL], ids=lambda e: type(e).__name__)
+def test_check_explainer_passes_the_honest(explainer: cp.Explainer) -> None:
+    report = testing.check_explainer(explainer)
+    assert not report.failures
+    assert "checks passed" in str(report)
+    assert not hasattr(explainer, "fitted_")
+
+
+def test_a_report_says_what_ran_without_raising_if_asked() -> None:
+    report = testing.check_explainer(Twice(), strict=False)
+    assert {check.name for check in report.failures} >= {"at most k, each once, never x, on loans"}
+    assert len(report.checks) > 40

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.base import is_regressor
 
 from counterpoint.schema import Row, Rows, Schema
 
-# What the model says of rows: one entry a row, of any dtype; two-dimensional for a callable that gives scores.
+# What the model says of rows: one entry a row, of any dtype; two-dimensional where it gives scores.
 Labels = NDArray[Any]
 
 
@@ -56,10 +57,13 @@ class BlackBox:
         self.max_rows = max_rows
         self.calls = 0
         self.rows = 0
+        self.seconds = 0.0
         self._ask = _callable(model)
 
     def predict(self, rows: Rows) -> Labels:
         """Label rows, in as few calls as the row limit allows."""
+        if not len(rows):
+            return np.empty(0)
         starts = range(0, len(rows), self.max_rows)
         parts = [self._call(rows[start : start + self.max_rows]) for start in starts]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -73,11 +77,24 @@ class BlackBox:
         table = self.schema.decode(rows)
         self.calls += 1
         self.rows += len(rows)
+        started = monotonic()
         try:
             output = self._ask(table)
         except Exception as error:
-            raise ModelError(f"The model raised {type(error).__name__}: {error}") from error
+            text = f"{type(error).__name__}: {error}".rstrip(". ")
+            raise ModelError(f"The model raised {text}. It was given {self._given(len(rows))}.") from error
+        self.seconds += monotonic() - started
         return _labels(output, len(rows))
+
+    def rows_in(self, seconds: float) -> float:
+        """Estimate how many rows the model labels in a time, from all it has labelled so far."""
+        return seconds * self.rows / self.seconds if self.seconds else np.inf
+
+    def _given(self, rows: int) -> str:
+        """Say what the model is given, which is the first thing to check when it fails."""
+        kind = {"pandas": "a pandas frame", "polars": "a polars frame", "array": "an array"}
+        size = f"{rows:,} row{'s' * (rows != 1)} and {len(self.schema.names)} columns"
+        return f"{kind[self.schema.form.kind]} of {size}, as in X"
 
     def first_failing(self, rows: Rows) -> tuple[int, Row, ModelError] | None:
         """Find the first row that the model fails on, by halving; None if it fails on none of them alone."""
@@ -110,7 +127,8 @@ def is_continuous(labels: Labels, model: Any = None) -> bool:
     if labels.ndim > 1 or (labels.dtype.kind == "f" and (labels != np.rint(labels)).any()):
         return True
     # Only scikit-learn's own kind can be asked; anything else with a predict method would raise.
-    return hasattr(model, "__sklearn_tags__") and bool(is_regressor(model))
+    asked = hasattr(model, "__sklearn_tags__") or hasattr(model, "_estimator_type")
+    return asked and not isinstance(model, type) and bool(is_regressor(model))
 
 
 def _callable(model: Any) -> Callable[[Any], Any]:
@@ -129,21 +147,29 @@ def _callable(model: Any) -> Callable[[Any], Any]:
 
 def _labels(output: Any, expected: int) -> Labels:
     """Check what the model returned and bring it into one form."""
-    labels = np.asarray(output)
+    try:
+        labels = np.asarray(output)
+    except Exception as error:
+        raise ModelError(f"The model's output cannot be read as an array of labels: {error}") from error
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]  # CatBoost answers a multi-class question with a column
     if labels.ndim not in (1, 2) or len(labels) != expected:
-        raise ModelError(f"The model must return one label a row: {expected} rows, shape {labels.shape}.")
-    if labels.dtype == object:
-        labels = _plain(labels)
-    if pd.isna(labels).any():
-        raise ModelError("The model returned a missing label.")
-    return labels
+        got = f"an array of shape {labels.shape}" if labels.ndim else f"a {type(output).__name__}"
+        raise ModelError(f"The model must return one label a row: it was given {expected:,} rows, got {got}.")
+    missing = np.asarray(pd.isna(labels))
+    if missing.any():
+        raise ModelError(
+            f"The model returned {int(missing.sum()):,} missing labels for {expected:,} rows; "
+            f"it must decide on every row."
+        )
+    return _plain(labels) if labels.dtype.kind in "OT" else labels
 
 
 def _plain(labels: Labels) -> Labels:
-    """Turn an object array of texts, numbers or bools into an array of that type."""
-    kinds = {type(label) for label in labels.ravel().tolist()}
-    if len(kinds) > 1 and not kinds <= {int, float, bool}:
-        raise ModelError(f"The model's labels must be of one type, got {sorted(k.__name__ for k in kinds)}.")
-    return np.array(labels.tolist())
+    """Turn an array of objects that are texts, numbers or bools into an array of that type."""
+    values = [v.item() if isinstance(v, np.generic) else v for v in labels.ravel().tolist()]
+    kinds = {type(value) for value in values}
+    if not (kinds <= {str} or kinds <= {bytes} or kinds <= {int, float, bool}):
+        names = sorted(kind.__name__ for kind in kinds)
+        raise ModelError(f"The model's labels must be all texts, all numbers or all bools, got {names}.")
+    return np.array(values).reshape(labels.shape)

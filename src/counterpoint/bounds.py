@@ -1,7 +1,7 @@
-"""What a counterfactual of x may be: the constraints of a schema, seen from one x.
+"""What a counterfactual of x may be: the constraints of a schema, seen from x.
 
 `project` moves rows to the nearest admissible ones and is a convenience for searches. `admissible` is the
-law: the engine's listener asks the model about no row that it refuses, so no search can break a constraint.
+law: the pool asks the model about no row that it refuses, so no search can break a constraint.
 """
 
 from __future__ import annotations
@@ -48,18 +48,19 @@ class Grid:
 
     def settle(self, rows: Rows) -> Rows:
         """Move numbers to the nearest there are."""
-        stepped = np.rint(rows / self.steps) * self.tops / self.bottoms
-        settled = np.where(np.isnan(self.steps), rows, stepped)
-        for dtype, places in self.narrow:
-            with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):
+            stepped = np.rint(rows / self.steps) * self.tops / self.bottoms
+            settled = np.where(np.isnan(self.steps), rows, stepped)
+            for dtype, places in self.narrow:
                 settled[..., places] = settled[..., places].astype(dtype)
         return settled
 
     def within(self, low: Row, high: Row) -> tuple[Row, Row]:
         """Find the first and last numbers there are within limits."""
         first, last = self.settle(low), self.settle(high)
-        # Rounding can leave them a hair outside.
-        return np.where(first < low, self._next(first, 1), first), np.where(last > high, self._next(last, -1), last)
+        # Rounding can leave them outside.
+        first = np.where(first < low, self._next(first, 1), first)
+        return first, np.where(last > high, self._next(last, -1), last)
 
     def _next(self, numbers: Row, way: int) -> Row:
         after = self.settle(np.where(np.isnan(self.steps), numbers, numbers + way * self.steps))
@@ -95,8 +96,9 @@ class Rules:
         width = max((len(f.categories) for f in features), default=0)
         categories = np.zeros((len(features), width + 1), dtype=np.bool_)
         for i, feature in enumerate(features):
-            allowed = [feature.allows(c) and not (c is None and feature.direction) for c in feature.categories]
-            categories[i, : len(allowed)] = allowed
+            for code, category in enumerate(feature.categories):
+                one_way_to_nothing = category is None and feature.direction != 0
+                categories[i, code] = feature.allows(category) and not one_way_to_nothing
         codes = [f.categories.index(None) if None in f.categories else np.nan for f in features]
         free = [f.missing and not f.direction and f.range is None for f in features]
         return cls(
@@ -112,8 +114,10 @@ class Rules:
             grid=grid,
         )
 
-    def around(self, x: Row) -> Bounds:
-        """See the constraints from one x."""
+    def around(self, x: Rows) -> Bounds:
+        """See the constraints from x: one instance, or one a row."""
+        if not (self.rising | self.falling).any():
+            return Bounds(self, x, self.low, self.high)
         low = np.where(self.rising, np.fmax(self.low, x), self.low)
         high = np.where(self.falling, np.fmin(self.high, x), self.high)
         # What is missing is neither above nor below anything: a one-way feature stays missing.
@@ -133,29 +137,28 @@ class Rules:
                 inside = np.isnan(column) | ((column >= feature.range[0]) & (column <= feature.range[1]))
             if not inside.all():
                 first = int(np.argmin(inside))
+                what = "x" if len(rows) == 1 else f"X[{first}]"
                 raise ValueError(
-                    f"{'x' if len(rows) == 1 else f'X[{first}]'} has {feature.name!r} = "
-                    f"{feature.label(column[first])!r}, outside ranges[{feature.name!r}] = {feature.range!r}. "
-                    f"Widen the range, or leave it out."
+                    f"{what} has {feature.name!r} = {feature.label(column[first])!r}, outside "
+                    f"ranges[{feature.name!r}] = {feature.range!r}. Widen the range, or leave it out."
                 )
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The constraints of a schema, seen from one x."""
+    """The constraints of a schema, seen from x: one instance for all rows, or one a row."""
 
     rules: Rules
-    x: Row
-    low: Row
-    high: Row
+    x: Rows
+    low: Rows
+    high: Rows
 
     def project(self, rows: Rows, free: Mask) -> Rows:
         """Move rows to admissible ones: what is not free becomes x's, numbers are clipped and stepped."""
-        # fmin and fmax would hide a missing value.
-        numbers = np.where(np.isnan(rows), rows, np.fmin(np.fmax(rows, self.low), self.high))
+        numbers = np.fmin(np.fmax(rows, self.low), self.high)
         if self.rules.grid:
-            settled = self.rules.grid.settle(numbers)
-            numbers = np.where(np.isnan(rows), rows, np.fmin(np.fmax(settled, self.low), self.high))
+            numbers = np.fmin(np.fmax(self.rules.grid.settle(numbers), self.low), self.high)
+        numbers = np.where(np.isnan(rows), rows, numbers)  # fmin and fmax would hide a missing value
         result = np.where(free & ~self.rules.frozen & ~(rows == self.x), numbers, self.x)
         forbidden = ~self._cells(result)
         return np.where(forbidden, self.x, result) if forbidden.any() else result
@@ -191,4 +194,7 @@ def _limits(schema: Schema, place: int) -> tuple[float, float]:
     low, high = feature.range or feature.seen
     if dtype is not None and dtype.kind in "iu":
         return max(low, np.iinfo(dtype).min, -EXACT), min(high, np.iinfo(dtype).max, EXACT)
-    return low, high
+    # An open range does not hold infinity itself, and steps must stay countable.
+    countable = np.inf if feature.step is None else EXACT * feature.step
+    most = min(float(np.finfo(dtype or np.float64).max), countable)
+    return max(low, -most), min(high, most)

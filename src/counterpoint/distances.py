@@ -8,17 +8,14 @@ is what ranking, restoring and selecting need.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from counterpoint.schema import Row, Rows, Schema
-
-
-ALL = slice(None)
 
 
 class Embedded(NamedTuple):
@@ -58,6 +55,7 @@ class Distance:
     median: Row
     weight: Row  # the price of one unit (continuous) or of a change (categorical)
     lost: Row  # the further price of a number that is missing on one side only
+    per_category: float
 
     @classmethod
     def fit(cls, schema: Schema, rows: Rows) -> Distance:
@@ -82,6 +80,18 @@ class Distance:
             median,
             weight,
             lost,
+            1 / max(1, len(categorical)),
+        )
+
+    def over(self, features: NDArray[np.intp]) -> Distance:
+        """Measure over some features only; each keeps its price."""
+        some = np.zeros(len(self.weight), dtype=np.bool_)
+        some[features] = True
+        return replace(
+            self,
+            continuous=self.continuous[some[self.continuous]],
+            categorical=self.categorical[some[self.categorical]],
+            may_miss=self.may_miss & some,
         )
 
     def between(self, a: Rows, b: Rows) -> Rows:
@@ -98,24 +108,18 @@ class Distance:
         if len(self.continuous):
             total += cdist(a.numbers, b.numbers, "cityblock")
         if len(self.categorical):
-            total += cdist(a.codes, b.codes, "hamming")
+            total += cdist(a.codes, b.codes, "hamming") * (len(self.categorical) * self.per_category)
         return total
 
-    def prices(self, rows: Rows, x: Row, features: Any = ALL) -> Rows:
-        """Measure the price of each single change from x; a row's prices sum to its distance from x.
+    def prices(self, rows: Rows, x: Rows) -> Rows:
+        """Measure the price of each single change from x; a row's prices sum to its distance from x."""
+        apart = np.abs(rows - x)
+        apart = np.where(self.is_category, apart > 0, apart) * self.weight
+        return self._missing_prices(rows, x, apart) if self.may_miss.any() else apart
 
-        With `features`, only the prices of those places are measured.
-        """
-        a, b = rows[..., features], x[..., features]
-        apart = np.abs(a - b)
-        apart = np.where(self.is_category[features], apart > 0, apart) * self.weight[features]
-        if self.may_miss.any():
-            apart = self._missing_prices(a, b, apart, features)
-        return np.asarray(apart)
-
-    def from_x(self, rows: Rows, x: Row, features: Any = ALL) -> Row:
-        """Measure the distance of each row from one x, over all features or some."""
-        return np.asarray(self.prices(rows, x, features).sum(axis=-1))
+    def from_x(self, rows: Rows, x: Rows) -> Row:
+        """Measure the distance of each row from x, one for all or one a row."""
+        return np.asarray(self.prices(rows, x).sum(axis=-1))
 
     def _scaled(self, rows: Rows) -> Rows:
         """Scale the numbers so that city-block distance is the mean over features of MAD units."""
@@ -125,16 +129,16 @@ class Distance:
             numbers = np.hstack([np.nan_to_num(numbers), missing])
         return np.ascontiguousarray(numbers)
 
-    def _missing_prices(self, a: Rows, b: Rows, apart: Rows, features: Any) -> Rows:
+    def _missing_prices(self, a: Rows, b: Rows, apart: Rows) -> Rows:
         """Mend prices where one or both values are missing: the median stands in, at a further price."""
         gone_a, gone_b = np.isnan(a), np.isnan(b)
         known = np.where(gone_a, b, a)
-        beyond = np.abs(known - self.median[features]) * self.weight[features] + self.lost[features]
+        beyond = np.abs(known - self.median) * self.weight + self.lost
         return np.where(gone_a & gone_b, 0.0, np.where(gone_a | gone_b, beyond, apart))
 
 
-def changed(rows: Rows, x: Row) -> NDArray[np.bool_]:
-    """Tell which cells differ from x; a missing value equals a missing value.
+def changed(rows: Rows, x: Rows) -> NDArray[np.bool_]:
+    """Tell which cells differ from x (one for all rows, or one a row); missing equals missing.
 
     Examples
     --------

@@ -1,234 +1,194 @@
 """Runs many searches in lockstep and merges their questions into one model call a round.
 
 A model call has a large fixed price and a small price a row, so the number of calls must not grow with the
-number of instances, explainers or candidates. `Lockstep` merges several searches into one; `run` drives the
-searches of many instances against the black box, in waves that bound memory.
+number of instances, explainers or candidates. `Lockstep` merges the questions of several searches into one;
+`run` does the same with the pools of several groups of instances, and drives them against the black box.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterpoint.blackbox import BlackBox, Labels, ModelError
-from counterpoint.schema import Rows
+from counterpoint.task import Places, Question
 
-T = TypeVar("T")
-
-# So many models failing in a row is a model that is down, not a few rows that it cannot take.
+# So many instances failing one after the other is a model that is down, not a few rows that it cannot take.
 DOWN = 3
 
-
-class OutOfBudget(Exception):
-    """Thrown into a search whose budget of rows or seconds is used up; it may still answer with what it has."""
+AnySearch = Generator[Question, Labels, Any]
 
 
-@dataclass(frozen=True)
-class Budget:
-    """How many rows a search may ask about, and when all must be over (by the monotonic clock)."""
-
-    rows: int | None = None
-    deadline: float | None = None
-
-    def allows(self, rows: int) -> bool:
-        """Whether so many rows in all are within the budget."""
-        return self.rows is None or rows <= self.rows
-
-    def over(self) -> bool:
-        """Whether the time is up."""
-        return self.deadline is not None and monotonic() >= self.deadline
-
-
-@dataclass
-class Outcome(Generic[T]):
-    """What became of one search: its value or its error, and what it cost."""
-
-    value: T | None = None
-    error: Exception | None = None
-    calls: int = 0
-    rows: int = 0
-
-
-class Lockstep(Generic[T]):
+class Lockstep:
     """Several searches as one: each round asks the questions of all together.
 
-    `owners` tells, while a question is being asked, which search each of its rows belongs to; `current`
-    tells which one is at work, should it raise.
+    Searches can be added while others are under way. `owners` tells which search each row of the question
+    being asked belongs to, and `current` which search is at work, should it raise.
 
     Examples
     --------
     >>> def ask(row):
-    ...     labels = yield np.array([row])
-    ...     return labels[0]
-    >>> both = Lockstep([ask([1.0]), ask([5.0])])
-    >>> search = both.search()
-    >>> next(search)
+    ...     labels = yield Question(np.array([row]), np.array([0]))
+    ...     print(labels[0])
+    >>> both = Lockstep()
+    >>> both.add(ask([1.0]))
+    >>> both.add(ask([5.0]))
+    >>> both.question().rows
     array([[1.],
            [5.]])
     >>> both.owners
     array([0, 1])
-    >>> try:
-    ...     search.send(np.array(["low", "high"]))
-    ... except StopIteration as stop:
-    ...     print(*stop.value)
-    low high
+    >>> both.answer(np.array(["low", "high"]))
+    low
+    high
+    >>> both.question() is None
+    True
     """
 
-    def __init__(self, searches: Iterable[Generator[Rows, Labels, T]]) -> None:
-        self._searches = list(searches)
-        self._values: list[T | None] = [None] * len(self._searches)
-        self.owners: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+    def __init__(self) -> None:
+        self._searches: list[AnySearch] = []
+        self._asking: dict[int, Question] = {}
+        self.owners: Places = np.empty(0, dtype=np.intp)
         self.current = 0
 
-    def search(self) -> Generator[Rows, Labels, list[T | None]]:
-        """Run all searches to their end."""
-        asking: dict[int, Rows] = {}
-        for place in range(len(self._searches)):
-            self._advance(place, None, asking)
-        while asking:
-            sizes = [len(rows) for rows in asking.values()]
-            self.owners = np.repeat(list(asking), sizes)
-            labels = yield np.concatenate(list(asking.values()))
-            parts = np.split(labels, np.cumsum(sizes[:-1]))
-            for place, part in zip(list(asking), parts, strict=True):
-                del asking[place]
-                self._advance(place, part, asking)
-        return self._values
+    def add(self, search: AnySearch) -> None:
+        """Start a search; its first question is part of the next round."""
+        self._searches.append(search)
+        self._advance(len(self._searches) - 1, None)
 
-    def _advance(self, place: int, labels: Labels | None, asking: dict[int, Rows]) -> None:
-        self.current = place
+    def question(self) -> Question | None:
+        """Merge the questions that are open now; None if all searches have ended."""
+        if not self._asking:
+            return None
+        questions = self._asking.values()
+        self.owners = np.repeat(list(self._asking), [len(of) for _, of in questions])
+        return Question(np.concatenate([r for r, _ in questions]), np.concatenate([of for _, of in questions]))
+
+    def answer(self, labels: Labels) -> None:
+        """Hand each search the labels of its own rows."""
+        asking, self._asking = self._asking, {}
+        ends = np.cumsum([len(of) for _, of in asking.values()])[:-1]
+        for place, part in zip(asking, np.split(labels, ends), strict=True):
+            self._advance(place, part)
+
+    def _advance(self, place: int, labels: Labels | None) -> None:
+        """Take a search to its next question that has rows, or to its end."""
+        self.current, search = place, self._searches[place]
         try:
-            rows = advance(self._searches[place], labels)
-        except StopIteration as stop:
-            self._values[place] = stop.value
-        else:
-            asking[place] = rows
+            question = next(search) if labels is None else search.send(labels)
+            while not len(question.of):
+                question = search.send(np.empty(0) if labels is None else labels[:0])
+        except StopIteration:
+            return
+        self._asking[place] = question
 
 
-def advance(search: Generator[Rows, Labels, Any], labels: Labels | None) -> Rows:
-    """Take a search to its next question that has rows; raises StopIteration at its end."""
-    rows = next(search) if labels is None else search.send(labels)
-    while not len(rows):
-        rows = search.send(np.empty(0) if labels is None else labels[:0])
-    return rows
+@dataclass(frozen=True)
+class Reply:
+    """Labels for rows, and the instances on whose rows the model failed; their labels mean nothing."""
+
+    labels: Labels
+    failed: dict[int, ModelError] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How many rows may be asked about an instance, and when all must be over (by the monotonic clock)."""
+
+    rows: int | None = None
+    deadline: float | None = None
+
+    def seconds_left(self) -> float:
+        """How much time is left."""
+        return np.inf if self.deadline is None else self.deadline - monotonic()
 
 
 def run(
-    searches: Iterable[Callable[[], Generator[Rows, Labels, T]]],
-    blackbox: BlackBox,
-    budget: Budget = Budget(),  # noqa: B008 - frozen
-    wave: int = 128,
-    finished: Callable[[int], None] = lambda count: None,
-) -> Iterator[Outcome[T]]:
-    """Run searches, a wave of them at a time, and give each one's outcome in their order.
+    groups: Sequence[Places], start: Callable[[Places], Generator[Question, Reply, None]], blackbox: BlackBox
+) -> dict[int, Exception]:
+    """Run a search for each group of instances, all in lockstep; gives the errors of instances that failed.
 
-    Searches are given as functions that start one, so that only a wave of them is alive at a time.
-    A search that fails costs its own outcome only; `finished` is told how many have ended.
+    A group in which something raises is run again instance by instance, so that only the guilty one fails.
     """
-    waiting = iter(searches)
-    while starts := list(islice(waiting, wave)):
-        running = [_Running(place, start()) for place, start in enumerate(starts)]
-        _run_wave(running, blackbox, budget, finished)
-        yield from (each.outcome for each in running)
+    running: list[tuple[Places, Generator[Question, Reply, None], Question]] = []
+    failed: dict[int, Exception] = {}
 
-
-class _Running(Generic[T]):
-    """A search under way, with the question it asks now and what it has cost."""
-
-    def __init__(self, place: int, search: Generator[Rows, Labels, T]) -> None:
-        self.place = place
-        self.search = search
-        self.question: Rows | None = None
-        self.outcome: Outcome[T] = Outcome()
-
-    def answer(self, labels: Labels | None) -> None:
-        """Send labels and take the next question."""
-        self._step(lambda: advance(self.search, labels))
-
-    def throw(self, error: Exception) -> None:
-        """Send an error instead of labels; the search may answer it with an end, not a question."""
-        self._step(lambda: self.search.throw(error))
-        if self.question is not None:
-            self.search.close()
-            self.question, self.outcome.error = None, error
-
-    def _step(self, step: Callable[[], Rows]) -> None:
-        self.question = None
+    def step(group: Places, search: Generator[Question, Reply, None], reply: Reply | None) -> None:
         try:
-            self.question = step()
-        except StopIteration as stop:
-            self.outcome.value = stop.value
-        except Exception as error:
-            self.outcome.error = error
-
-
-def _run_wave(
-    running: list[_Running[T]], blackbox: BlackBox, budget: Budget, finished: Callable[[int], None]
-) -> None:
-    """Ask the questions of all running searches together, round after round, until all have ended."""
-    for each in running:
-        each.answer(None)
-    left = len(running)
-    while True:
-        for each in running:
-            if each.question is not None:
-                _keep_budget(each, budget)
-        asking = [each for each in running if each.question is not None]
-        finished(left - len(asking))
-        left = len(asking)
-        if not asking:
+            question = next(search) if reply is None else search.send(reply)
+        except StopIteration:
             return
-        _ask(asking, blackbox)
-
-
-def _keep_budget(each: _Running[T], budget: Budget) -> None:
-    """Tell a search that its budget is used up, if its question goes beyond it."""
-    if budget.over():
-        each.throw(OutOfBudget("the time limit was reached"))
-    elif each.question is not None and not budget.allows(each.outcome.rows + len(each.question)):
-        each.throw(OutOfBudget(f"the limit of {budget.rows:,} model rows was reached"))
-
-
-def _ask(asking: list[_Running[T]], blackbox: BlackBox) -> None:
-    """Ask one merged question; if the model fails, find out on whose rows."""
-    questions = [each.question for each in asking if each.question is not None]
-    sizes = [len(rows) for rows in questions]
-    try:
-        labels = blackbox.predict(np.concatenate(questions))
-    except ModelError as error:
-        _ask_one_by_one(asking, blackbox, error)
-        return
-    for each, part in zip(asking, np.split(labels, np.cumsum(sizes[:-1])), strict=True):
-        _hand_back(each, part)
-
-
-def _ask_one_by_one(asking: list[_Running[T]], blackbox: BlackBox, error: ModelError) -> None:
-    """Ask each search's question by itself, so that only those fail whose rows the model fails on."""
-    failed = 0
-    for each in asking:
-        rows = each.question
-        if rows is None or failed >= DOWN:
-            each.throw(error)
-            continue
-        try:
-            labels = blackbox.predict(rows)
-        except ModelError as own_error:
-            failed += 1
-            culprit = blackbox.first_failing(rows)
-            own_error.position = None if culprit is None else culprit[0]
-            each.throw(own_error)
+        except Exception as error:
+            if len(group) == 1:
+                failed[int(group[0])] = error
+            for one in group if len(group) > 1 else ():
+                step(one[None], start(one[None]), None)
         else:
-            failed = 0
-            _hand_back(each, labels)
+            running.append((group, search, question))
+
+    for group in groups:
+        step(group, start(group), None)
+    while running:
+        asking = running[:]
+        running.clear()
+        replies = label([question for _, _, question in asking], blackbox)
+        for (group, search, _), reply in zip(asking, replies, strict=True):
+            step(group, search, reply)
+    return failed
 
 
-def _hand_back(each: _Running[T], labels: Labels) -> None:
-    each.outcome.calls += 1
-    each.outcome.rows += len(labels)
-    each.answer(labels)
+def label(questions: Sequence[Question], blackbox: BlackBox) -> list[Reply]:
+    """Label the questions of several pools in one model call."""
+    sizes = [len(question.of) for question in questions]
+    try:
+        labels = blackbox.predict(np.concatenate([question.rows for question in questions]))
+    except ModelError as error:
+        return _label_apart(questions, blackbox, error)
+    return [Reply(part) for part in np.split(labels, np.cumsum(sizes[:-1]))]
+
+
+def _label_apart(questions: Sequence[Question], blackbox: BlackBox, error: ModelError) -> list[Reply]:
+    """Ask about each instance by itself, so that only those fail whose rows the model fails on."""
+    replies, failures = [], 0
+    for question in questions:
+        labels: dict[int, Labels] = {}
+        failed: dict[int, ModelError] = {}
+        for instance in np.unique(question.of).tolist():
+            if failures >= DOWN:
+                failed[instance] = error
+                continue
+            rows = question.rows[question.of == instance]
+            try:
+                labels[instance] = blackbox.predict(rows)
+                failures = 0
+            except ModelError as own_error:
+                failures += 1
+                failed[instance] = _located(own_error, question, instance, blackbox)
+        replies.append(Reply(_spread(question.of, labels), failed))
+    return replies
+
+
+def _located(error: ModelError, question: Question, instance: int, blackbox: BlackBox) -> ModelError:
+    """Find the first row of an instance that the model fails on, as a place in the question."""
+    mine = np.flatnonzero(question.of == instance)
+    culprit = blackbox.first_failing(question.rows[mine])
+    if culprit is not None:
+        error = culprit[2]
+        error.position = int(mine[culprit[0]])
+    return error
+
+
+def _spread(of: Places, labels: dict[int, Labels]) -> Labels:
+    """Put the labels of each instance in their places; where there are none, any label stands."""
+    if not labels:
+        return np.empty(0)
+    some = next(iter(labels.values()))
+    result = np.resize(some, (len(of), *some.shape[1:]))
+    for instance, part in labels.items():
+        result = result.astype(np.result_type(result, part), copy=False)
+        result[of == instance] = part
+    return result

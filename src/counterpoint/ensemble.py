@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from counterpoint.blackbox import BlackBox, Labels
-from counterpoint.engine import OutOfBudget
 from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
-from counterpoint.explainers.base import Answer, at_least
+from counterpoint.explainers.base import Fitted, at_least
 from counterpoint.explanation import Explanation
 from counterpoint.polish import Polish
-from counterpoint.pool import Pool
+from counterpoint.pool import Asking, Finds, Pool
 from counterpoint.population import Population
-from counterpoint.schema import Rows, Schema
 from counterpoint.selection import BALANCED, Selection
-from counterpoint.task import Rule, Search, Task
+from counterpoint.task import Places, Question, Search, Task
+
+
+def _default_explainers() -> tuple[Explainer, ...]:
+    """The paper's base explainers, and one that a surrogate guides."""
+    return BruteForce(refine=0), Tree(), Sphere(), Neighbours(), Guided()
 
 
 @dataclass(frozen=True)
@@ -37,70 +38,134 @@ class Voice:
         return self.explainer.search(task.narrow(self.known, features, self.stream))
 
 
-def _default_explainers() -> tuple[Explainer, ...]:
-    return (BruteForce(refine=0), Tree(), Sphere(), Neighbours(), Guided())
-
-
 @dataclass
 class Ensemble(Explainer):
-    """An ensemble of base explainers."""
+    """An ensemble of base explainers.
+
+    Each voice is a base explainer with a sample of the known instances and of the actionable features, drawn
+    once at `fit`. All voices search for all instances together, and every row that flips joins the pool.
+    Where the pool stays small, `fallback` searches on all instances and features. The most promising of the
+    pool are polished, and the selection picks k.
+
+    Parameters
+    ----------
+    explainers
+        The kinds of base explainers; voices are drawn uniformly from them. Any mix, also your own.
+    size
+        The paper's |E|: how many voices.
+    instances
+        The share of the known instances that a voice sees (at least 1,000 and at most 5,000 of them).
+    polish
+        Makes candidates smaller before the selection; None for none.
+    starts
+        How many candidates an instance are polished, for each counterfactual wanted; at least ten in all.
+    selection
+        What a good set is: `BALANCED`, `CLOSE`, `DIVERSE`, `PLAUSIBLE` or your own `Selection`.
+    fallback
+        Searches for instances of which few counterfactuals are found; None for none.
+    seed
+        All draws depend on it, and on nothing else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> ensemble = Ensemble().fit(lambda rows: rows.sum(axis=1) > 0, X, immutable=[2])
+    >>> explanation = ensemble.explain(X[0], k=4)
+    >>> len(explanation.counterfactuals), explanation.shortfall
+    (4, None)
+    """
 
     explainers: Sequence[Explainer] = field(default_factory=_default_explainers)
     size: int = 10
     instances: float = 0.2
     polish: Polish | None = field(default_factory=Polish)
+    starts: int = 4
     selection: Selection = BALANCED
-    starts: int = 20
+    fallback: Explainer | None = field(default_factory=Evolution)
     seed: int = 0
 
     def __post_init__(self) -> None:
         at_least(1, self, "size", "starts")
+        if not self.explainers:
+            raise ValueError("Ensemble.explainers must hold at least one explainer, got none.")
+        if not 0 < self.instances <= 1:
+            raise ValueError(f"Ensemble.instances must be in (0, 1], got {self.instances}.")
 
-    def _fit_known(self, schema, blackbox, known, rule):  # type: ignore
-        super()._fit_known(schema, blackbox, known, rule)
+    def keep(self, fitted: Fitted) -> Self:
+        """Keep what was learned, and draw the voices."""
+        super().keep(fitted)
         self.voices_ = self._draw(self.fitted_.known)
         return self
 
     def _draw(self, known: Population) -> list[Voice]:
+        """Draw the voices: their kinds, instances and features."""
         rng = np.random.default_rng([self.seed, 1])
-        kinds = _least_used(rng, len(self.explainers), self.size)
         actionable = known.schema.actionable
-        few = max(2, int(np.sqrt(len(actionable))))
-        rows = max(1000, int(self.instances * len(known.rows)))
+        few = min(len(actionable), max(2, int(np.sqrt(len(actionable)))))
+        size = min(5000, max(1000, int(self.instances * len(known.rows))))
+        used = [0] * len(self.explainers)
         voices = []
-        for place, kind in enumerate(kinds):
-            count = len(actionable) if kinds[:place].count(kind) % 2 == 0 else few
-            features = rng.permutation(actionable)[:count]
-            voices.append(
-                Voice(
-                    self.explainers[kind],
-                    known.sample(np.random.default_rng([self.seed, 2, place]), min(rows, 5000)),
-                    tuple(int(f) for f in features),
-                    (self.seed, place),
-                )
-            )
+        for place, kind in enumerate(_least_used(rng, len(used), self.size)):
+            # A few features at a time find small changes, all of them find a change where small ones fail:
+            # the first voice of a kind has them all, the next a few, and so on.
+            count = few if used[kind] % 2 else len(actionable)
+            used[kind] += 1
+            features = tuple(int(feature) for feature in rng.permutation(actionable)[:count])
+            sample = known.sample(np.random.default_rng([self.seed, 2, place]), size)
+            voices.append(Voice(self.explainers[kind], sample, features, (self.seed, place)))
         return voices
 
     def search(self, task: Task) -> Search:
-        answer = yield from self.answer(task)
-        return answer.rows
+        """Run the voices alone, as a base explainer of another ensemble would be run."""
+        for voice in self.voices_:
+            yield from voice.search(task)
 
-    def answer(self, task: Task) -> Generator[Rows, Labels, Answer]:
-        pool, stopped = Pool(task), None
+    def gather(self, task: Task, pool: Pool) -> Asking:
+        """Run all voices, help where they find too few, and polish what looks best."""
+        for voice in self.voices_:
+            pool.add(voice.search(task), type(voice.explainer).__name__)
+        yield from pool.round()
+        everyone = np.arange(len(task))
+        short = pool.counts < 2 * task.k
+        if self.fallback is not None and short.any():
+            places = everyone[short]
+            search = self.fallback.search(task.only(places))
+            pool.add(_renumbered(search, places), type(self.fallback).__name__)
+            self._add_polish(task, pool, everyone[~short])
+            yield from pool.finish()
+            self._add_polish(task, pool, places)
+        else:
+            self._add_polish(task, pool, everyone)
+        yield from pool.finish()
+
+    def choose(self, task: Task, finds: Finds) -> list[Places]:
+        """Select k of the pool for each instance."""
+        return self.selection.select(task, finds, task.k)
+
+    def _add_polish(self, task: Task, pool: Pool, instances: Places) -> None:
+        """Start polishing the most promising finds of some instances."""
+        if self.polish is None or not len(instances):
+            return
+        finds = pool.finds()
+        cost = self.selection.costs(task, finds)
+        count = max(10, self.starts * task.k)
+        starts = np.concatenate(
+            [np.empty(0, dtype=np.intp)]
+            + [places[np.argsort(cost[places], kind="stable")[:count]] for places in map(finds.places, instances)]
+        )
+        pool.add(self.polish.search(task, finds.rows[starts], finds.of[starts]), "Polish")
+
+
+def _renumbered(search: Search, places: Places) -> Search:
+    """Let a search about some instances speak of them by their places among all."""
+    labels = None
+    while True:
         try:
-            yield from self._sing(task, pool)
-        except OutOfBudget as stop:
-            stopped = str(stop)
-        return Answer.of(pool, self.selection.select(task, pool.rows, task.k), stopped)
-
-    def _sing(self, task: Task, pool: Pool) -> Generator[Rows, Labels, None]:
-        names = [type(v.explainer).__name__ for v in self.voices_]
-        yield from pool.listen([v.search(task) for v in self.voices_], names)
-        if len(pool) < 2 * task.k:
-            yield from pool.listen([Evolution().search(task)], ["Evolution"])
-        if self.polish is not None and len(pool):
-            starts = pool.rows[self.selection.select(task, pool.rows, self.starts)]
-            yield from pool.listen([self.polish.search(task, starts)], ["Polish"])
+            question = next(search) if labels is None else search.send(labels)
+        except StopIteration:
+            return
+        labels = yield Question(question.rows, places[question.of])
 
 
 def _least_used(rng: np.random.Generator, kinds: int, size: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Polish: searches that make a counterfactual smaller, for any explainer to use with `yield from`.
+"""Polish: searches that make counterfactuals smaller, for any explainer to use with `yield from`.
 
 Rounds cost a single decision its latency, rows cost a batch its throughput, so both are few: a restoring pass
 asks about all prefixes of a restoration at once, and a line search asks about three points a round.
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoint.distances import changed
+from counterpoint.bounds import Mask
 from counterpoint.schema import Rows
-from counterpoint.task import Search, Task
+from counterpoint.task import Places, Question, Refinement, Task
 
 # A line search halves twice a round.
-QUARTERS = np.array([0.25, 0.5, 0.75])
+QUARTERS = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,11 @@ class Polish:
         How often each changed feature is tried back at x's value.
     rounds
         Rounds of the line search towards x; each divides the interval by four.
+
+    Examples
+    --------
+    >>> Polish(passes=1)
+    Polish(passes=1, rounds=3)
     """
 
     passes: int = 2
@@ -38,94 +43,72 @@ class Polish:
             if getattr(self, name) < 0:
                 raise ValueError(f"Polish.{name} must be at least 0, got {getattr(self, name)}.")
 
-    def search(self, task: Task, rows: Rows) -> Search:
+    def search(self, task: Task, rows: Rows, of: Places) -> Refinement:
         """Make flipping rows smaller: fewer changes, then shorter ones."""
         for _ in range(self.passes):
-            rows = yield from restore(task, rows)
-        return (yield from shrink(task, rows, self.rounds))
+            rows = yield from restore(task, rows, of)
+        return (yield from shrink(task, rows, of, self.rounds))
 
 
-def restore(task: Task, rows: Rows) -> Search:
+def restore(task: Task, rows: Rows, of: Places) -> Refinement:
     """Put changed features back to x's value while the row still flips.
 
     A row's changes are ordered by price, once from the dearest and once from the cheapest, and every prefix
     of the restoration is asked about. The cheapest row that flips is kept.
     """
-    prices = task.prices(rows)
-    differs = changed(rows, task.x)
+    prices, differs = task.prices(rows, of), task.changed(rows, of)
     counts = differs.sum(axis=1)
-    candidates, origins = [rows[:0]], [np.empty(0, dtype=np.intp)]
+    candidates, origins = [rows[:0]], [of[:0]]
     for order in (-prices, prices):
         rank = np.argsort(np.argsort(np.where(differs, order, np.inf), axis=1), axis=1)
         for prefix in range(1, int(counts.max(initial=0))):
             origin = np.flatnonzero(counts > prefix)
-            candidates.append(np.where(rank[origin] < prefix, task.x, rows[origin]))
+            candidates.append(np.where(rank[origin] < prefix, task.x[of[origin]], rows[origin]))
             origins.append(origin)
-    return (yield from _improve(task, rows, np.concatenate(candidates), np.concatenate(origins)))
+    return (yield from _improve(task, rows, of, np.concatenate(candidates), np.concatenate(origins)))
 
 
-def restore_singles(task: Task, rows: Rows) -> Search:
-    """Put each changed feature back by itself, and keep the cheapest row that flips."""
-    differs = changed(rows, task.x)
-    origin, feature = np.nonzero(differs & (differs.sum(axis=1) > 1)[:, None])
-    candidates = rows[origin]
-    candidates[np.arange(len(origin)), feature] = task.x[feature]
-    return (yield from _improve(task, rows, candidates, origin))
-
-
-def shrink(task: Task, rows: Rows, rounds: int = 3) -> Search:
+def shrink(task: Task, rows: Rows, of: Places, rounds: int = 3) -> Refinement:
     """Move changed numbers towards x while the row still flips: all together, and each by itself."""
-    lines = _lines(task, rows)
-    if not len(lines.far):
-        return rows
-    near, far = lines.near, lines.far
-    for _ in range(rounds):
-        steps = np.concatenate([far + (near - far) * (1 - q) for q in QUARTERS])
-        points = task.project(np.where(np.tile(lines.moves, (3, 1)), steps, np.tile(far, (3, 1))))
-        flips = task.flips((yield points)).reshape(3, -1)
-        points = points.reshape(3, *far.shape)
-        first = np.where(flips.any(axis=0), flips.argmax(axis=0), 3)
-        ladder = np.concatenate([near[None], points, far[None]])
-        each = np.arange(len(far))
+    origin, moves = _lines(task, rows, of)
+    of_line, far = of[origin], rows[origin]
+    near = np.where(moves, task.x[of_line], far)
+    each = np.arange(len(far))
+    for _ in range(rounds if len(far) else 0):
+        steps = [np.where(moves, near + (far - near) * quarter, far) for quarter in QUARTERS]
+        points, of_points = task.project(np.concatenate(steps), np.tile(of_line, len(QUARTERS)))
+        flips = task.flips((yield Question(points, of_points))).reshape(len(QUARTERS), -1)
+        first = np.where(flips.any(axis=0), flips.argmax(axis=0), len(QUARTERS))
+        ladder = np.concatenate([near[None], points.reshape(len(QUARTERS), *far.shape), far[None]])
         near, far = ladder[first, each], ladder[first + 1, each]
-    return np.concatenate([rows, far])
+    return _cheapest(task, rows, of, far, origin)
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """Line segments from a row that does not flip (near) to one that does (far)."""
-
-    near: Rows
-    far: Rows
-    moves: Rows
-
-
-def _lines(task: Task, rows: Rows) -> _Lines:
+def _lines(task: Task, rows: Rows, of: Places) -> tuple[Places, Mask]:
     """Draw the lines along which rows may shrink: all changed numbers together, and each by itself."""
-    numbers = np.zeros(len(task.x), dtype=np.bool_)
-    numbers[task.known.distance.continuous] = True
-    moves = changed(rows, task.x) & numbers & ~np.isnan(rows) & ~np.isnan(task.x)
-    several = moves.sum(axis=1) > 1
-    origin, feature = np.nonzero(moves & several[:, None])
-    single = np.zeros((len(origin), len(task.x)), dtype=np.bool_)
-    single[np.arange(len(origin)), feature] = True
+    moves = task.changed(rows, of) & ~task.known.distance.is_category & ~np.isnan(rows) & ~np.isnan(task.x[of])
     together = np.flatnonzero(moves.any(axis=1))
-    far = rows[np.concatenate([together, origin])]
-    moves = np.concatenate([moves[together], single])
-    return _Lines(np.where(moves, task.x, far), far, moves)
+    origin, feature = np.nonzero(moves & (moves.sum(axis=1) > 1)[:, None])
+    single = np.zeros((len(origin), rows.shape[1]), dtype=np.bool_)
+    single[np.arange(len(origin)), feature] = True
+    return np.concatenate([together, origin]), np.concatenate([moves[together], single])
 
 
-def _improve(task: Task, rows: Rows, candidates: Rows, origins: Rows) -> Search:
+def _improve(task: Task, rows: Rows, of: Places, candidates: Rows, origins: Places) -> Refinement:
     """Ask about candidates and give each row its cheapest flipping one, or keep it as it is."""
     if not len(candidates):
         return rows
-    flips = task.flips((yield candidates))
-    better = rows.copy()
-    best = task.distance(rows)
-    distance = task.distance(candidates)
-    # From dear to cheap, so that the cheapest is written last.
-    for place in np.flatnonzero(flips)[np.argsort(-distance[flips], kind="stable")]:
-        origin = origins[place]
-        if distance[place] < best[origin]:
-            better[origin], best[origin] = candidates[place], distance[place]
-    return better
+    flips = task.flips((yield Question(candidates, of[origins])))
+    return _cheapest(task, rows, of, candidates[flips], origins[flips])
+
+
+def _cheapest(task: Task, rows: Rows, of: Places, better: Rows, origins: Places) -> Rows:
+    """Replace each row by the cheapest of its flipping candidates, if that is cheaper."""
+    price = task.distance(better, of[origins])
+    order = np.lexsort([price, origins])
+    origins, first = np.unique(origins[order], return_index=True)
+    best = order[first]
+    cheaper = price[best] < task.distance(rows[origins], of[origins])
+    result = rows.copy()
+    result[origins[cheaper]] = better[best[cheaper]]
+    return result

@@ -1,111 +1,225 @@
-"""Every counterfactual seen for one x.
+"""Every counterfactual seen for the instances of a task.
 
-A labelled row that flips the decision is a counterfactual already paid for, whether or not the search that
-asked about it returns it. A `Pool` listens to searches, keeps all flips, and sees to it that the model is
-asked about admissible rows only.
+A labelled row that flips the decision is a counterfactual already paid for, so a `Pool` listens to searches
+and keeps all flips. It is also the one gate to the black box: it passes on admissible rows only, each once,
+and no more than the budget allows, so no search can break a constraint or overspend.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TypeVar
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels, ModelError
-from counterpoint.engine import Lockstep, OutOfBudget, advance
+from counterpoint.bounds import Mask
+from counterpoint.engine import AnySearch, Budget, Lockstep, Reply
 from counterpoint.schema import Rows
-from counterpoint.task import Task
+from counterpoint.task import Places, Question, Task
 
-T = TypeVar("T")
+# Asks about rows of an instance whether the user's own rule admits them.
+Obeys = Callable[[Rows, int], Mask]
+Asking = Generator[Question, Reply, None]
+
+
+@dataclass(frozen=True)
+class Finds:
+    """Rows that flip, with their labels and finders, instance after instance."""
+
+    rows: Rows
+    of: Places
+    labels: Labels
+    finders: NDArray[np.intp]
+
+    @cached_property
+    def starts(self) -> Places:
+        """Where the rows of each instance start; the last entry is the end."""
+        return np.searchsorted(self.of, np.arange(self.of.max(initial=-1) + 2))
+
+    def places(self, instance: int) -> Places:
+        """Find the rows of one instance."""
+        if instance + 1 >= len(self.starts):
+            return np.empty(0, dtype=np.intp)
+        return np.arange(self.starts[instance], self.starts[instance + 1])
 
 
 class Pool:
-    """The flips found so far for one task: their rows, labels and finders."""
+    """Listens to searches about one task: asks for them, and keeps what flips.
 
-    def __init__(self, task: Task) -> None:
+    `asked` and `calls` count rows and questions for each instance; `failed` holds the error of each instance
+    on whose rows the model failed, `stopped` why an instance was given up before its searches ended.
+    """
+
+    def __init__(
+        self, task: Task, budget: Budget, rows_in: Callable[[float], float], obeys: Obeys | None = None
+    ) -> None:
         self.task = task
-        self.rows: Rows = np.empty((0, len(task.x)))
-        self.labels: Labels = np.empty(0)
-        self.finders: NDArray[np.object_] = np.empty(0, dtype=object)
-        self.asked = 0
+        self.names: list[str] = []
+        self.asked = np.zeros(len(task), dtype=np.intp)
+        self.calls = np.zeros(len(task), dtype=np.intp)
+        self.counts = np.zeros(len(task), dtype=np.intp)
+        self.failed: dict[int, Exception] = {}
+        self.stopped: dict[int, str] = {}
+        self._budget, self._rows_in, self._obeys = budget, rows_in, obeys
+        self._chorus = Lockstep()
+        self._kept: list[tuple[Rows, Places, Labels, NDArray[np.intp]]] = []
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    @property
+    def current(self) -> str:
+        """The name of the search that is at work."""
+        return self.names[self._chorus.current]
 
-    def listen(
-        self, searches: list[Generator[Rows, Labels, T]], names: list[str]
-    ) -> Generator[Rows, Labels, list[T | None]]:
-        """Run searches together; keep their flips, and refuse rows that break a constraint.
+    def add(self, search: AnySearch, name: str) -> None:
+        """Listen to a search from the next round on."""
+        self.names.append(name)
+        with _naming(self):
+            self._chorus.add(search)
 
-        A refused row costs nothing and is answered with x's own decision: it does not flip.
-        """
-        chorus = Lockstep(searches)
-        search = chorus.search()
-        labels: Labels | None = None
-        try:
-            while True:
-                rows = advance(search, labels)
-                labels = yield from self._ask(rows, chorus, names)
-        except StopIteration as stop:
-            return list(stop.value)
-        except (ModelError, OutOfBudget):
-            raise
-        except Exception as error:
-            error.add_note(f"It was raised by {names[chorus.current]}.")
-            raise
+    def round(self) -> Asking:
+        """Ask the open questions of all searches together, if there are any."""
+        question = self._chorus.question()
+        if question is not None:
+            labels = yield from self._ask(question)
+            with _naming(self):
+                self._chorus.answer(labels)
 
-    def _ask(self, rows: Rows, chorus: Lockstep[T], names: list[str]) -> Generator[Rows, Labels, Labels]:
-        """Ask about the admissible ones among rows, each distinct one once."""
-        admissible = np.flatnonzero(self.task.admissible(rows))
-        keys = row_keys(rows[admissible])
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        places = admissible[first]
-        try:
-            answer = (yield rows[places]) if len(places) else None
-        except ModelError as error:
-            if error.position is not None:
-                owner = chorus.owners[places[error.position]]
-                error.args = (f"{error} It was asked by {names[owner]}.",)
-            raise
-        labels = _repeat(self.task.decision, len(rows))
-        if answer is not None:
+    def finish(self) -> Asking:
+        """Ask until all searches have ended."""
+        while self._chorus.question() is not None:
+            yield from self.round()
+
+    def finds(self) -> Finds:
+        """Gather all flips, each once, instance after instance, in the order they were found."""
+        if not self._kept:
+            empty = np.empty(0, dtype=np.intp)
+            return Finds(self.task.x[:0], empty, self.task.decisions[:0], empty)
+        rows, of, labels, finders = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
+        first, _ = distinct(rows, of)
+        first = first[np.argsort(of[first], kind="stable")]
+        finds = Finds(rows[first], of[first], labels[first], finders[first])
+        self._kept = [(finds.rows, finds.of, finds.labels, finds.finders)]
+        return finds
+
+    def _ask(self, question: Question) -> Generator[Question, Reply, Labels]:
+        """Ask about the admissible rows of a question, each distinct one once, within the budget."""
+        rows, of = question
+        keep = np.flatnonzero(self._admissible(rows, of))
+        first, inverse = distinct(rows[keep], of[keep])
+        places = keep[first]
+        within = np.flatnonzero(self._within_budget(of[places]))
+        places = places[within]
+        # Rows that are not asked about are answered with x's own decision: they do not flip.
+        labels = self.task.decisions[of]
+        if len(places):
+            reply = yield Question(rows[places], of[places])
+            answer = self._received(reply, rows[places], of[places], self._chorus.owners[places])
             labels = labels.astype(np.result_type(labels, answer), copy=False)
-            labels[admissible] = answer[inverse]
-            self._keep(rows[places], answer, [names[owner] for owner in chorus.owners[places]])
+            all_ = labels[keep[first]]
+            all_[within] = answer
+            labels[keep] = all_[inverse]
         return labels
 
-    def _keep(self, rows: Rows, labels: Labels, names: list[str]) -> None:
-        """Keep what flips and may be an answer."""
-        self.asked += len(rows)
-        flips = self.task.flips(labels)
-        if not flips.any():
-            return
-        keep = np.flatnonzero(flips)
-        keep = keep[self.task.answers(rows[keep])]
-        self.rows = np.concatenate([self.rows, rows[keep]])
-        self.labels = np.concatenate([self.labels, labels[keep]]) if len(self.labels) else labels[keep]
-        self.finders = np.concatenate([self.finders, np.array([names[i] for i in keep], dtype=object)])
-        _, first = np.unique(row_keys(self.rows), return_index=True)
-        if len(first) < len(self.rows):
-            first.sort()
-            self.rows, self.labels, self.finders = self.rows[first], self.labels[first], self.finders[first]
+    def _admissible(self, rows: Rows, of: Places) -> Mask:
+        """Tell which rows may be asked about: they keep every constraint, and are not x itself."""
+        task = self.task
+        mask = task.rules.around(task.x[of]).admissible(rows) & task.changed(rows, of).any(axis=1)
+        if self._obeys is not None:
+            for instance in np.unique(of[mask]).tolist():
+                mine = np.flatnonzero(mask & (of == instance))
+                mask[mine] = self._obeys(rows[mine], instance)
+        return np.asarray(mask)
 
-    def places(self, rows: Rows) -> NDArray[np.intp]:
-        """Find rows in the pool; those it does not hold are left out, as they were never seen to flip."""
-        known = {key: place for place, key in enumerate(row_keys(self.rows).tolist())}
-        found = [known[key] for key in row_keys(rows).tolist() if key in known]
-        return np.array(list(dict.fromkeys(found)), dtype=np.intp)
+    def _within_budget(self, of: Places) -> Mask:
+        """Tell which rows may still be asked about; the first ones of each instance come first."""
+        order = np.argsort(of, kind="stable")
+        before = np.empty(len(of), dtype=np.intp)
+        before[order] = np.arange(len(of)) - np.searchsorted(of[order], of[order])
+        mask = ~np.isin(of, list(self.failed))
+        if self._budget.rows is not None:
+            few = self.asked[of] + before < self._budget.rows
+            self._stop(of[~few], f"the limit of {self._budget.rows:,} model rows was reached")
+            mask &= few
+        seconds = self._budget.seconds_left()
+        if np.isfinite(seconds):
+            share = max(0.0, self._rows_in(seconds)) / max(1, len(np.unique(of)))
+            self._stop(of[before >= share], "the time limit was reached")
+            mask &= before < share
+        return mask
+
+    def _stop(self, of: Places, reason: str) -> None:
+        for instance in np.unique(of).tolist():
+            self.stopped.setdefault(instance, reason)
+
+    def _received(self, reply: Reply, rows: Rows, of: Places, owners: Places) -> Labels:
+        """Count, keep what flips, and note whose rows the model failed on."""
+        sizes = np.bincount(of, minlength=len(self.task))
+        self.asked += sizes
+        self.calls += sizes > 0
+        labels = reply.labels
+        if reply.failed:
+            self._note(reply.failed, owners)
+            lost = np.isin(of, list(reply.failed))
+            labels = _filled(self.task.decisions[of], labels, ~lost)
+        keep = np.flatnonzero(self.task.flips(labels))
+        if self.task.max_changes is not None:
+            few = self.task.changed(rows[keep], of[keep]).sum(axis=1) <= self.task.max_changes
+            keep = keep[few]
+        self.counts += np.bincount(of[keep], minlength=len(self.task))
+        self._kept.append((rows[keep], of[keep], labels[keep], owners[keep]))
+        return labels
+
+    def _note(self, failed: dict[int, ModelError], owners: Places) -> None:
+        """Say in each error which search asked about the row that the model fails on."""
+        for instance, error in failed.items():
+            if error.position is not None:
+                name = self.names[owners[error.position]]
+                error = ModelError(f"{error} It was asked by {name}.")
+            self.failed[instance] = error
 
 
-def row_keys(rows: Rows) -> NDArray[np.void]:
-    """Turn each row into one comparable key; equal rows have equal keys."""
-    rows = np.ascontiguousarray(rows + 0.0)  # -0.0 becomes 0.0
-    return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+def distinct(rows: Rows, of: Places) -> tuple[Places, Places]:
+    """Find the first of each set of equal rows of an instance, in order, and which first each row equals."""
+    bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+    keys = _hashed(bits, of)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    if (bits != bits[first[inverse]]).any() or (of != of[first[inverse]]).any():
+        # Two different rows with one hash: it will hardly ever happen, and must not mix up their labels.
+        exact = np.column_stack([bits, of.astype(np.uint64)])
+        _, first, inverse = np.unique(exact, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(first), dtype=np.intp)
+    rank[order] = np.arange(len(first))
+    return first[order], rank[inverse.ravel()]
 
 
-def _repeat(decision: object, count: int) -> Labels:
-    """Answer `count` rows with x's own decision."""
-    one = np.asarray(decision)[None]
-    return np.repeat(one, count, axis=0)
+def _hashed(bits: NDArray[np.uint64], of: Places) -> NDArray[np.uint64]:
+    """Mix the bits of each row into one number."""
+    golden, odd = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (bits ^ (bits >> np.uint64(32))) * golden
+    mixed ^= mixed >> np.uint64(29)
+    weights = np.arange(1, 2 * bits.shape[1], 2, dtype=np.uint64) * odd
+    # einsum keeps the wrap-around of unsigned numbers and makes no copy.
+    return np.einsum("ij,j->i", mixed, weights) ^ (of.astype(np.uint64) * golden)
+
+
+def _filled(own: Labels, labels: Labels, where: Mask) -> Labels:
+    """Take labels where they mean something, and x's own decision elsewhere."""
+    if not where.any():
+        return own
+    result = own.astype(np.result_type(own, labels))
+    result[where] = labels[where]
+    return result
+
+
+@contextmanager
+def _naming(pool: Pool) -> Iterator[None]:
+    """Add to an exception which search raised it."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"It was raised by {pool.current}.")
+        raise

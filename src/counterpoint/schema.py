@@ -28,6 +28,8 @@ EXACT = 2**53
 # What can stand for a missing value in a column of objects.
 MARKS = {"nan": np.nan, "None": None, "NA": pd.NA}
 
+_CHOICES = {"kind": ("continuous", "categorical"), "missing_as": tuple(MARKS), "direction": (-1, 0, 1)}
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -77,12 +79,10 @@ class Feature:
     direction: int = 0
 
     def __post_init__(self) -> None:
-        choices: dict[str, tuple[Any, ...]] = {
-            "kind": ("continuous", "categorical"), "missing_as": tuple(MARKS), "direction": (-1, 0, 1)
-        }
-        for field, allowed in choices.items():
-            if getattr(self, field) not in allowed:
-                raise ValueError(f"{self.name!r}: {field} must be one of {allowed}, got {getattr(self, field)!r}.")
+        for field, allowed in _CHOICES.items():
+            value = getattr(self, field)
+            if value not in allowed:
+                raise ValueError(f"{self.name!r}: {field} must be one of {allowed}, got {value!r}.")
         if self.step is not None and not self.step > 0:
             raise ValueError(f"{self.name!r}: step must be positive, got {self.step}.")
         if self.is_categorical:
@@ -122,8 +122,9 @@ class Feature:
         >>> Feature("price", step=0.1).fraction
         (1, 10)
         """
-        near = Fraction(self.step or 1).limit_denominator(10**6)
-        return (near.numerator, near.denominator) if float(near) == self.step else (float(self.step or 1), 1.0)
+        step = self.step or 1
+        near = Fraction(step).limit_denominator(10**6)
+        return (near.numerator, near.denominator) if float(near) == step else (step, 1)
 
     @cached_property
     def _index(self) -> pd.Index:
@@ -135,7 +136,7 @@ class Feature:
 
     def _encode_categories(self, values: Column, what: str) -> Row:
         places = self._index.get_indexer(pd.Index(np.asarray(values, dtype=object), dtype=object))
-        codes = np.append(self._index_codes, -1)[places].astype(np.float64)
+        codes: Row = np.append(self._index_codes, -1)[places].astype(np.float64)
         missing = is_missing(values)
         if missing.any():
             if None not in self.categories:
@@ -188,7 +189,8 @@ class Feature:
         )
 
     def _check_categories(self) -> None:
-        if not self.categories or len(set(self.categories)) < len(self.categories):
+        distinct = {(type(category), category) for category in self.categories}
+        if not self.categories or len(distinct) < len(self.categories):
             raise ValueError(
                 f"{self.name!r} is categorical, so its categories must be given, each once, "
                 f"got {list(self.categories)}."
@@ -201,9 +203,10 @@ class Feature:
 
     def _holds_a_step(self, low: float, high: float) -> bool:
         """Whether a whole multiple of the step lies within limits."""
-        top, bottom = self.fraction
-        near = np.rint(low / self.step) if np.isfinite(low) else np.rint(high / self.step)
-        return any(low <= place * top / bottom <= high for place in (near - 1, near, near + 1)) or high - low == np.inf
+        if np.isinf(low) or np.isinf(high) or self.step is None:
+            return True
+        near, (top, bottom) = np.rint(low / self.step), self.fraction
+        return any(low <= place * top / bottom <= high for place in (near, near + 1))
 
     def _check_range(self, admissible: tuple[Any, ...]) -> None:
         if self.is_categorical:
@@ -220,7 +223,7 @@ class Feature:
                 f"ranges[{self.name!r}] must be a pair of numbers (low, high), got {_listed(admissible)}. "
                 f"An open end is -inf or inf."
             )
-        if self.step is not None and not self._holds_a_step(*admissible):
+        if not self._holds_a_step(*admissible):
             raise ValueError(
                 f"ranges[{self.name!r}] = {admissible!r} holds no whole multiple of its step {self.step}. "
                 f"Widen the range."
@@ -305,18 +308,19 @@ class Schema:
         limits = _resolve_ranges(ranges or {}, self)
         changed = []
         for feature in self.features:
-            ways = {feature.direction, *[1] * (feature.name in rising), *[-1] * (feature.name in falling)} - {0}
-            if len(ways) > 1:
+            name, way = feature.name, feature.direction
+            up, down = way > 0 or name in rising, way < 0 or name in falling
+            if up and down:
                 raise ValueError(
-                    f"{feature.name!r} may only rise and may only fall, so it could never change; "
+                    f"{name!r} may only rise and may only fall, so it could never change; "
                     f"drop it from increase or decrease, or name it in immutable instead."
                 )
             changed.append(
                 replace(
                     feature,
-                    immutable=feature.immutable or feature.name in frozen,
-                    range=limits.get(feature.name, feature.range),
-                    direction=sum(ways),
+                    immutable=feature.immutable or name in frozen,
+                    range=limits.get(name, feature.range),
+                    direction=up - down,
                 )
             )
         return replace(self, features=tuple(changed))
@@ -413,7 +417,7 @@ def _check_number_column(feature: Feature, form: Form, place: int) -> None:
     """Refuse a continuous feature whose values its column could not hold."""
     dtype = form.number_type(place)
     given = form.dtypes[place]
-    if dtype is None and given != object and not str(given).startswith("Decimal"):
+    if dtype is None and given != np.object_ and not str(given).startswith("Decimal"):
         raise TypeError(
             f"{feature.name!r} is continuous, but its column holds {given}. Make it categorical, "
             f"or turn the column into numbers."
@@ -432,14 +436,15 @@ def _infer_feature(form: Form, place: int, values: Column, categorical: bool) ->
     known = values[~missing]
     _refuse_dates(name, known, dtype)
     held = form.number_type(place)
-    kind = _object_kind(known) if values.dtype == object else held.kind if held else values.dtype.kind
+    kind = _object_kind(known) if dtype == np.object_ else held.kind if held else values.dtype.kind
     mark = missing_value(values)
-    missing_as: Any = next(text for text, value in MARKS.items() if value is mark or text == "nan")
+    missing_as: Any = next((text for text, value in MARKS.items() if value is mark), "nan")
     if categorical or kind not in "iuf":
         return _categorical_feature(name, known, dtype, bool(missing.any()), missing_as)
     if not len(known):
         raise ValueError(f"{name!r} holds no value at all in X; drop it.")
-    step = 1 if kind in "iu" else None
+    digits = 0 if kind in "iu" else getattr(dtype, "scale", None)  # a polars Decimal has a scale
+    step = None if digits is None else 10**-digits
     feature = Feature(name, step=step, missing=bool(missing.any()), missing_as=missing_as)
     numbers = feature.encode(values)
     return replace(feature, seen=(float(np.nanmin(numbers)), float(np.nanmax(numbers))))
@@ -459,7 +464,8 @@ def _refuse_dates(name: Any, known: Column, dtype: Any) -> None:
     first = known[0] if len(known) else None
     if known.dtype.kind in "mM" or isinstance(first, date | time | timedelta | pd.Period):
         raise TypeError(
-            f"{name!r} holds dates or times ({dtype}). Turn it into a number, such as days since a fixed date."
+            f"{name!r} holds dates or times ({dtype}). "
+            f"Turn it into a number, such as days since a fixed date."
         )
     if known.dtype.kind == "c":
         raise TypeError(f"{name!r} holds complex numbers; give real ones.")
@@ -474,7 +480,7 @@ def _refuse_dates(name: Any, known: Column, dtype: Any) -> None:
 
 def _categorical_feature(name: Any, known: Column, dtype: Any, missing: bool, missing_as: Any) -> Feature:
     """Learn the categories of a column: those its dtype declares, else those it holds."""
-    declared = getattr(dtype, "categories", None)
+    declared: Any = getattr(dtype, "categories", None)
     # A polars Categorical shares its pool with all other frames; only an Enum declares its own.
     enum = type(declared).__module__.startswith("polars") and type(dtype).__name__ == "Enum"
     if isinstance(declared, pd.Index) or enum:
@@ -499,16 +505,18 @@ def _resolve(names: Iterable[Any], form: Form, argument: str) -> list[Any]:
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"{argument} must be a list of feature names, got {names!r}.")
     known = list(form.names)
+    count = len(known) if form.kind == "array" else 0
     resolved = [
         known[name]
-        if form.kind == "array" and type(name) is not bool and isinstance(name, int | np.integer)
-        and -len(known) <= name < len(known)
+        if isinstance(name, int | np.integer) and not isinstance(name, bool) and -count <= name < count
         else name
         for name in names
     ]
     unknown = [name for name in resolved if name not in known]
     if unknown:
-        raise ValueError(f"{argument} must name known features, got {_listed(unknown)}. Known: {_listed(known)}.")
+        raise ValueError(
+            f"{argument} must name known features, got {_listed(unknown)}. Known: {_listed(known)}."
+        )
     repeated = list(dict.fromkeys(name for name in resolved if resolved.count(name) > 1))
     if repeated:
         raise ValueError(f"{argument} must name each feature once, got {_listed(repeated)} more than once.")

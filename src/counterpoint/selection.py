@@ -11,12 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterpoint.bounds import Mask
-from counterpoint.distances import changed
+from counterpoint.pool import Finds
 from counterpoint.schema import Row, Rows
-from counterpoint.task import Task
+from counterpoint.task import Places, Task, nearest
+
+# Plausibility is measured against the known instances around x: so many, out of a sample of so many.
+NEAR = 200
+REFERENCE = 10_000
 
 
 @dataclass(frozen=True)
@@ -62,37 +65,52 @@ class Selection:
         if self.most < 1 or (self.neighbours is not None and self.neighbours < 1):
             raise ValueError("Selection.most and Selection.neighbours must be at least 1.")
 
-    def select(self, task: Task, rows: Rows, k: int) -> NDArray[np.intp]:
-        """Choose the places of at most k rows."""
-        if len(rows) <= 1:
-            return np.arange(len(rows))
-        cost = self.costs(task, rows)
-        cheapest = np.argsort(cost, kind="stable")[: self.most]
-        away = task.known.distance.between(rows[cheapest], rows[cheapest])
-        h = min(len(cheapest), self.neighbours or max(2, round(len(cheapest) / k)))
-        chosen = cost_scaled_greedy(neighbourhoods(away, h), cost[cheapest] * h, k, self.fill)
-        return cheapest[chosen]
+    def select(self, task: Task, finds: Finds, k: int) -> list[Places]:
+        """Choose at most k of the finds of each instance; gives their places."""
+        cost = self.costs(task, finds)
+        return [self._choose(task, finds.rows, cost, finds.places(i), k) for i in range(len(task))]
 
-    def costs(self, task: Task, rows: Rows) -> Row:
-        """Price each row: distance, implausibility and number of changes."""
-        away = task.distance(rows)
-        cost = self.distance * away / away.mean()
-        cost += self.changes * changed(rows, task.x).sum(axis=1)
+    def costs(self, task: Task, finds: Finds) -> Row:
+        """Price each find: distance, implausibility and number of changes."""
+        rows, of = finds.rows, finds.of
+        cost = self.changes * task.changed(rows, of).sum(axis=1)
+        cost = cost + self.distance * _relative(task.distance(rows, of), of)
         if self.implausibility:
-            odd = implausibility(task, rows)
-            cost += self.implausibility * odd / (odd.mean() or 1.0)
+            cost += self.implausibility * _relative(implausibility(task, finds), of)
         return np.asarray(cost)
 
+    def _choose(self, task: Task, rows: Rows, cost: Row, places: Places, k: int) -> Places:
+        """Choose for one instance."""
+        if len(places) > self.most:
+            places = places[np.argsort(cost[places], kind="stable")[: self.most]]
+        if len(places) <= 1:
+            return places
+        away = task.known.distance.between(rows[places], rows[places])
+        h = min(len(places), self.neighbours or max(2, round(len(places) / k)))
+        return places[cost_scaled_greedy(neighbourhoods(away, h), cost[places] * h, k, self.fill)]
 
-def implausibility(task: Task, rows: Rows, near: int = 200) -> Row:
-    """Measure how far rows are from the known instances around x."""
-    known, distance = task.known, task.known.distance
-    away = distance.measure(distance.embed(task.x[None]), known.embedded)[0]
-    if near < len(away):
-        around = known.embedded.take(np.argpartition(away, near)[:near])
-    else:
-        around = known.embedded
-    return np.asarray(distance.measure(distance.embed(rows), around).min(axis=1))
+
+def _relative(values: Row, of: Places) -> Row:
+    """Divide values by their mean over each instance's finds."""
+    counts = np.bincount(of)
+    means = np.bincount(of, values) / np.maximum(counts, 1)
+    return values / np.where(means > 0, means, 1.0)[of]
+
+
+def implausibility(task: Task, finds: Finds) -> Row:
+    """Measure how far finds are from the known instances around their x."""
+    distance = task.known.distance
+    result = np.empty(len(finds.rows))
+    if not len(result):
+        return result
+    known = task.once("reference", lambda: task.known.sample(task.rng(), REFERENCE).embedded)
+    around = nearest(distance.measure(task.embedded, known), NEAR)
+    embedded = distance.embed(finds.rows)
+    for instance in range(len(task)):
+        places = finds.places(instance)
+        away = distance.measure(embedded.take(places), known.take(around[instance]))
+        result[places] = away.min(axis=1, initial=np.inf)
+    return result
 
 
 def neighbourhoods(away: Rows, h: int) -> Mask:
@@ -107,7 +125,7 @@ def neighbourhoods(away: Rows, h: int) -> Mask:
     return ~covers
 
 
-def cost_scaled_greedy(covers: Mask, cost: Row, k: int, fill: bool = False) -> NDArray[np.intp]:
+def cost_scaled_greedy(covers: Mask, cost: Row, k: int, fill: bool = False) -> Places:
     """Maximise (how many are covered) − (the cost of the chosen) over at most k choices.
 
     Each step takes the choice with the largest gain less twice its cost, and stops when that is not

@@ -93,7 +93,12 @@ class Form:
     def build(self, columns: Sequence[Any]) -> Any:
         """Build a table of this form from columns that already have its dtypes."""
         if self.kind == "pandas":
-            frame = pd.DataFrame(dict(enumerate(columns)), copy=False)
+            # Without a dtype of its own, pandas would take texts in an object column for its text dtype.
+            series = [
+                pd.Series(column, dtype=object, copy=False) if column.dtype == np.object_ else column
+                for column in columns
+            ]
+            frame = pd.DataFrame(dict(enumerate(series)), copy=False)
             frame.columns = pd.Index(self.names)
             return frame
         if self.kind == "polars":
@@ -133,7 +138,7 @@ class Form:
             import polars as pl
 
             return pl.Series(values, nan_to_null=True).cast(dtype)
-        if dtype == object:
+        if dtype == np.object_:
             column = _objects([int(v) if whole and v.is_integer() else v for v in values.tolist()])
             column[np.isnan(values)] = missing
             return column
@@ -149,7 +154,7 @@ class Form:
             import polars as pl
 
             return pl.Series(values, dtype=dtype)
-        if dtype == object:
+        if dtype == np.object_:
             return _objects([missing if value is None else value for value in values])
         if isinstance(dtype, np.dtype):
             return np.array(values, dtype=dtype)
@@ -186,12 +191,12 @@ def pandas_values(series: pd.Series) -> Column:
     """Read a pandas column as an array; what is missing becomes NaN or None."""
     dtype = series.dtype
     if isinstance(dtype, np.dtype):
-        return series.to_numpy()
+        return np.asarray(series.to_numpy())
     if pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
-        return series.astype(object).to_numpy()
+        return np.asarray(series.astype(object).to_numpy())
     if series.hasnans or pd.api.types.is_float_dtype(dtype):
-        return series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return series.to_numpy(dtype=np.int64)
+        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(series.to_numpy(dtype=np.int64))
 
 
 def is_missing(values: Column) -> NDArray[np.bool_]:
@@ -210,7 +215,7 @@ def missing_value(values: Column) -> Any:
 def _polars_values(series: Any) -> Column:
     """Read a polars column as an array; what is missing becomes NaN or None."""
     if series.dtype.is_numeric():
-        values = series.to_numpy()
+        values: Column = series.to_numpy()
         return values if values.dtype.kind in "iuf" else values.astype(np.float64)
     return _objects(series.to_list())
 
@@ -243,7 +248,7 @@ def _described(table: Any, array: Column) -> str:
 
 def _is_count(index: pd.Index) -> bool:
     """Tell an index that only counts from one that names."""
-    return index.tolist() == list(range(len(index)))
+    return bool(index.tolist() == list(range(len(index))))
 
 
 def _is_polars(table: Any) -> bool:

@@ -28,13 +28,18 @@ class Between:
     high: float = np.inf
 
     def __post_init__(self) -> None:
-        if not self.low <= self.high:
-            raise ValueError(f"Between needs low <= high, got {self.low} and {self.high}.")
+        ends = (self.low, self.high)
+        if not all(isinstance(end, int | float | np.number) for end in ends) or not self.low <= self.high:
+            raise ValueError(f"Between needs numbers with low <= high, got {self.low!r} and {self.high!r}.")
 
     def __call__(self, output: Labels) -> Mask:
         """Tell which outputs lie in the interval."""
-        if output.ndim != 1:
-            raise ValueError(f"Between needs one number a row, got outputs of shape {output.shape}.")
+        if output.ndim != 1 or output.dtype.kind not in "biuf":
+            what = f"shape {output.shape}" if output.ndim != 1 else f"{output.dtype}"
+            raise ValueError(
+                f"Between needs one number a row, got outputs of {what}. Name the classes that count as "
+                f"different, or give a function from outputs to a mask."
+            )
         return np.asarray((output >= self.low) & (output <= self.high))
 
 
@@ -52,25 +57,29 @@ class Target:
             return cls(test=target)
         if continuous:
             raise ValueError(
-                "The model's output is a number, so say which outputs count as different: "
-                "target=cp.Between(low, high), or a function from outputs to a mask."
+                f"The model's outputs are numbers, not decisions, so say which of them count as different: "
+                f"target=cp.Between(low, high), or a function from outputs to a mask. Got {target!r}."
             )
         if target is None:
             return cls()
         several = isinstance(target, Collection) and not isinstance(target, str | bytes)
-        classes = tuple(target) if several else (target,)
-        unknown = [c for c in classes if c not in known]
-        if unknown or not classes:
-            raise ValueError(f"target must be among the model's decisions {known}, got {target!r}.")
-        return cls(classes=classes)
+        asked = list(target) if several else [target]
+        unknown = [c for c in asked if c not in known]
+        if unknown or not asked:
+            raise ValueError(
+                f"target must be among the model's decisions {known}, got {unknown or target!r}. "
+                f"For a test of the model's output, give a function."
+            )
+        return cls(classes=tuple(c for c in known if c in asked))
 
     def flips(self, labels: Labels, decision: Any) -> Mask:
         """Tell which labels count as different from a decision."""
         if self.test is not None:
-            mask = np.asarray(self.test(labels), dtype=np.bool_)
-            if mask.shape != (len(labels),):
+            mask = np.asarray(self.test(labels))
+            if mask.shape != (len(labels),) or mask.dtype != np.bool_:
                 raise ValueError(
-                    f"target must return one truth value a row: {len(labels)} rows, shape {mask.shape}."
+                    f"target must return one truth value a row: it was given {len(labels)} outputs, "
+                    f"got shape {mask.shape} of {mask.dtype}."
                 )
             return mask
         if self.classes:
@@ -80,10 +89,23 @@ class Target:
     def key(self, decision: Any) -> Hashable:
         """Name the question that this target and a decision pose, for things learned once a question."""
         if self.test is not None:
-            return self.test if isinstance(self.test, Hashable) else id(self.test)
+            return self.test if isinstance(self.test, Hashable) else _Same(self.test)
         return self.classes or ("not", decision)
 
     def __str__(self) -> str:
         if self.test is not None:
             return getattr(self.test, "__name__", str(self.test))
         return " or ".join(map(repr, self.classes)) or "any other decision"
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """A key for what has no hash; it keeps its thing alive, so that no other can take its identity."""
+
+    thing: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)

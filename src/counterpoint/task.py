@@ -1,7 +1,10 @@
-"""One question: which rows near x does the black box decide differently?
+"""A question: which rows near x does the black box decide differently?
 
-A `Task` is all that a search may know: x and its decision, what counts as a flip, the known instances X',
-the features A' it may change, k, and a random stream. It never holds the model.
+A `Task` is all that a search may know: some instances x that are decided alike, what counts as a flip, the
+known instances X', the features A' it may change, k, and a random stream. It never holds the model.
+
+One task is about many instances at once, so that a search costs each of them little: rows are flat, and `of`
+says which instance each row is about. Nothing that a search does with one instance may depend on the others.
 """
 
 from __future__ import annotations
@@ -9,22 +12,34 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels
-from counterpoint.bounds import Bounds, Mask
-from counterpoint.distances import changed
+from counterpoint.bounds import Mask, Rules
+from counterpoint.distances import Embedded, changed
 from counterpoint.population import Population
 from counterpoint.schema import Row, Rows
 from counterpoint.target import Target
 
 T = TypeVar("T")
 
-# Yields rows it wants labelled, is sent their labels, returns the counterfactuals it found.
-Search = Generator[Rows, Labels, Rows]
+Places = NDArray[np.intp]
+
+
+class Question(NamedTuple):
+    """Rows to be labelled, and which instance of the task each is about."""
+
+    rows: Rows
+    of: Places
+
+
+# Yields questions, is sent a label a row. What flips is kept by whoever asks the black box.
+Search = Generator[Question, Labels, None]
+# A search that other searches use with `yield from`: it returns rows, one for each that it was given.
+Refinement = Generator[Question, Labels, Rows]
 Rule = Callable[[Any, Any], Any]
 
 
@@ -35,124 +50,111 @@ class Task:
     Attributes
     ----------
     x
-        The instance to explain, as a row.
-    decision
-        What the black box says of it.
+        The instances to explain, one a row.
+    decisions
+        What the black box says of each; unless the target is a function, the same of all.
     k
-        How many counterfactuals are wanted.
+        How many counterfactuals are wanted of each.
     known
         The known instances X' with their labels.
     features
-        The places of the features A' that this search may change.
-    bounds
-        The constraints, seen from x.
+        The places of the features A' that the search may change.
+    rules
+        The constraints on what a counterfactual may be.
     target
         What counts as a flip.
     max_changes
         At most this many features may differ from x in an answer.
-    rule
-        The user's own test of candidates, from rows to a mask.
     stream
         Names the random stream: the same for every instance, so that similar ones get similar answers.
     """
 
-    x: Row
-    decision: Any
+    x: Rows
+    decisions: Labels
     k: int
     known: Population
-    features: NDArray[np.intp]
-    bounds: Bounds
+    features: Places
+    rules: Rules
     target: Target
     max_changes: int | None = None
-    rule: Callable[[Rows], Mask] | None = None
     stream: tuple[int, ...] = (0,)
+
+    def __len__(self) -> int:
+        return len(self.x)
 
     def narrow(self, known: Population, features: Sequence[int], stream: tuple[int, ...]) -> Task:
         """Give the same question to a search that sees fewer instances and may change fewer features."""
         return replace(self, known=known, features=np.asarray(features, dtype=np.intp), stream=stream)
 
+    def only(self, places: Places) -> Task:
+        """Ask about some of the instances only."""
+        return replace(self, x=self.x[places], decisions=self.decisions[places])
+
+    def question(self, rows: Sequence[Rows]) -> Question:
+        """Make a question of the rows for each instance, moved to admissible ones."""
+        of = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+        return self.project(np.concatenate([self.x[:0], *rows]), of)
+
+    def project(self, rows: Rows, of: Places) -> Question:
+        """Move rows to admissible ones that differ from x in this task's features only."""
+        return Question(self.rules.around(self.x[of]).project(rows, self.free), of)
+
     def flips(self, labels: Labels) -> Mask:
         """Tell which labels count as a different decision."""
-        return self.target.flips(labels, self.decision)
+        return self.target.flips(labels, self.decisions[0])
 
-    def project(self, rows: Rows) -> Rows:
-        """Move rows to admissible ones that differ from x in this task's features only."""
-        return self.bounds.project(rows, self.free)
+    def distance(self, rows: Rows, of: Places) -> Row:
+        """Measure the distance of each row from its x."""
+        return self.known.distance.from_x(rows, self.x[of])
 
-    def admissible(self, rows: Rows) -> Mask:
-        """Tell which rows keep every constraint, the user's rule included, and are not x itself."""
-        mask = self.bounds.admissible(rows) & changed(rows, self.x).any(axis=1)
-        if self.rule is not None and mask.any():
-            mask[mask] = self.rule(rows[mask])
-        return mask
+    def prices(self, rows: Rows, of: Places) -> Rows:
+        """Measure the price of each change from x; a row's prices sum to its distance."""
+        return self.known.distance.prices(rows, self.x[of])
 
-    def answers(self, rows: Rows) -> Mask:
-        """Tell which flipping rows may be given as an answer: those with few enough changes."""
-        if self.max_changes is None:
-            return np.ones(len(rows), dtype=np.bool_)
-        return np.asarray(changed(rows, self.x).sum(axis=1) <= self.max_changes)
-
-    def distance(self, rows: Rows) -> Row:
-        """Measure the distance of rows from x."""
-        return self.known.distance.from_x(rows, self.x)
-
-    def prices(self, rows: Rows) -> Rows:
-        """Measure the price of each change from x; they sum to the distance."""
-        return self.known.distance.prices(rows, self.x)
+    def changed(self, rows: Rows, of: Places) -> Mask:
+        """Tell which cells differ from x."""
+        return changed(rows, self.x[of])
 
     def unlike(self) -> Rows:
         """Known instances that are decided differently; all of them if none is."""
         return self.once("unlike", self._find_unlike)
 
-    def nearest_unlike(self, count: int) -> Rows:
-        """Known instances that are decided differently, nearest first over this task's features."""
-        rows = self.unlike()
-        return rows[self.nearest(rows, count)]
-
-    def nearest(self, rows: Rows, count: int) -> NDArray[np.intp]:
-        """Find the places of the rows nearest to x over this task's features, nearest first."""
-        away = self.known.distance.from_x(rows, self.x, self.features)
-        if count < len(rows):
-            places = np.argpartition(away, count)[:count]
-            return places[np.argsort(away[places], kind="stable")]
-        return np.argsort(away, kind="stable")
+    def nearest_unlike(self, count: int) -> Question:
+        """Find the known instances that are decided differently, nearest first over this task's features."""
+        distance = self.known.distance.over(self.features)
+        unlike = self.once("embedded unlike", lambda: distance.embed(self.unlike()))
+        places = nearest(distance.measure(distance.embed(self.x), unlike), count)
+        return Question(self.unlike()[places.ravel()], np.repeat(np.arange(len(self)), places.shape[1]))
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
-        """Build a thing once for all instances that pose the same question to the same known instances."""
-        return self.known.once((key, self.target.key(self.decision), self.stream), build)
+        """Build a thing once for all tasks that pose the same question to the same known instances."""
+        return self.known.once((key, self.target.key(self.decisions[0]), self.stream, self.features.tobytes()), build)
 
     def rng(self) -> np.random.Generator:
         """Start this task's random stream anew."""
         return np.random.default_rng(self.stream)
 
+    @cached_property
+    def free(self) -> Mask:
+        """Which features this task may change, as a mask."""
+        free = np.zeros(self.x.shape[1], dtype=np.bool_)
+        free[self.features] = True
+        return free & ~self.rules.frozen
+
+    @cached_property
+    def embedded(self) -> Embedded:
+        """The instances made ready for measuring."""
+        return self.known.distance.embed(self.x)
+
     def _find_unlike(self) -> Rows:
         flips = self.flips(self.known.labels)
         return self.known.rows[flips] if flips.any() else self.known.rows
 
-    @cached_property
-    def free(self) -> Mask:
-        """Which features this task may change, as a mask."""
-        free = np.zeros(len(self.x), dtype=np.bool_)
-        free[self.features] = True
-        return free & ~self.bounds.rules.frozen
 
-
-def drain(search: Search, label: Callable[[Rows], Labels]) -> Rows:
-    """Run one search alone against a function that labels rows.
-
-    Examples
-    --------
-    >>> def search():
-    ...     rows = np.array([[1.0], [2.0], [3.0]])
-    ...     labels = yield rows
-    ...     return rows[labels]
-    >>> drain(search(), lambda rows: rows[:, 0] > 1.5)
-    array([[2.],
-           [3.]])
-    """
-    try:
-        rows = next(search)
-        while True:
-            rows = search.send(label(rows))
-    except StopIteration as stop:
-        return np.asarray(stop.value)
+def nearest(away: Rows, count: int) -> Places:
+    """Find the places of the smallest entries of each row, smallest first."""
+    if count >= away.shape[1]:
+        return np.argsort(away, axis=1, kind="stable")
+    places = np.sort(np.argpartition(away, count, axis=1)[:, :count], axis=1)
+    order = np.argsort(np.take_along_axis(away, places, 1), axis=1, kind="stable")
+    return np.asarray(np.take_along_axis(places, order, 1))

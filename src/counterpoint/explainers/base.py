@@ -7,70 +7,54 @@ caller's tables to the promises of every answer, is done here once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from time import monotonic
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from tqdm.auto import tqdm
 
-from counterpoint.blackbox import BlackBox, Labels, is_continuous
-from counterpoint.bounds import Mask, Rules
-from counterpoint.engine import Budget, OutOfBudget, Outcome, run
-from counterpoint.explanation import Explanation, Explanations, Shortfall
-from counterpoint.pool import Pool
+from counterpoint.answers import Answers, Fitted, IncompleteError, Settings
+from counterpoint.blackbox import BlackBox
+from counterpoint.bounds import Rules
+from counterpoint.engine import run
+from counterpoint.explanation import Explanation, Explanations
+from counterpoint.pool import Asking, Finds, Pool
 from counterpoint.population import MOST, Population
-from counterpoint.schema import Row, Rows, Schema
-from counterpoint.target import Target
-from counterpoint.task import Rule, Search, Task
+from counterpoint.schema import Rows, Schema
+from counterpoint.task import Places, Rule, Search, Task
 
-
-@dataclass(frozen=True)
-class Fitted:
-    """What an explainer learns at `fit`: the columns, their constraints, the black box and the known instances."""
-
-    schema: Schema
-    rules: Rules
-    blackbox: BlackBox
-    known: Population
-    rule: Rule | None = None
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a search came to: counterfactuals with their labels and finders, and why it stopped early."""
-
-    rows: Rows
-    labels: Labels
-    finders: tuple[str, ...]
-    stopped: str | None = None
-
-    @classmethod
-    def of(cls, pool: Pool, places: NDArray[np.intp], stopped: str | None = None) -> Answer:
-        """Take rows out of a pool."""
-        return cls(pool.rows[places], pool.labels[places], tuple(pool.finders[places]), stopped)
-
-
-class IncompleteError(RuntimeError):
-    """Some instances could not be explained; `finished` holds the explanations of all others.
-
-    `failed` maps the places of the instances that failed to their errors.
-    """
-
-    def __init__(self, message: str, finished: Explanations, failed: dict[int, Exception]) -> None:
-        super().__init__(message)
-        self.finished = finished
-        self.failed = failed
+# Instances are explained so many at a time, which bounds memory.
+WAVE = 128
 
 
 class Explainer(ABC):
     """A k-counterfactual explainer: the paper's f_k(x, b, X, A).
 
     Subclasses are dataclasses whose fields are their parameters, with a `seed`, and implement `search`.
+
+    Examples
+    --------
+    An explainer of your own that tries random known values, one feature at a time:
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Dice(Explainer):
+    ...     throws: int = 50
+    ...     seed: int = 0
+    ...
+    ...     def search(self, task):
+    ...         rng = task.rng()
+    ...         rows = np.repeat(task.x[:, None], self.throws, axis=1)
+    ...         feature = rng.choice(task.features, self.throws)
+    ...         donor = rng.integers(len(task.known.rows), size=self.throws)
+    ...         rows[:, np.arange(self.throws), feature] = task.known.rows[donor, feature]
+    ...         yield task.question(list(rows))
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> len(Dice().fit(lambda rows: rows[:, 0] > 0, X).explain(X[0], k=3).counterfactuals)
+    3
     """
 
     seed: int
@@ -78,7 +62,10 @@ class Explainer(ABC):
 
     @abstractmethod
     def search(self, task: Task) -> Search:
-        """Look for counterfactuals: yield rows to be labelled, be sent their labels, return the finds."""
+        """Look for counterfactuals: yield rows to be labelled, and be sent their labels.
+
+        Every row that flips is kept, so there is nothing to return. The number of rounds must be bounded.
+        """
 
     def fit(
         self,
@@ -133,12 +120,12 @@ class Explainer(ABC):
                 f"The model decides every known instance as {labels[0]!r}, so X shows no other decision. "
                 f"Give known instances of at least two decisions."
             )
-        return self._fit_known(schema, blackbox, Population.of(schema, rows, labels), rule)
+        known = Population.of(schema, rows, labels).sample(np.random.default_rng([self.seed]), MOST)
+        return self.keep(Fitted(schema, Rules.of(schema), blackbox, known, rule))
 
-    def _fit_known(self, schema: Schema, blackbox: BlackBox, known: Population, rule: Rule | None) -> Self:
-        """Keep what was learned; known instances beyond the limit are sampled."""
-        known = known.sample(np.random.default_rng([self.seed]), MOST)
-        self.fitted_ = Fitted(schema, Rules.of(schema), blackbox, known, rule)
+    def keep(self, fitted: Fitted) -> Self:
+        """Keep what was learned; explainers that make draws make them here."""
+        self.fitted_ = fitted
         return self
 
     def explain(
@@ -171,7 +158,7 @@ class Explainer(ABC):
         """
         fitted = self._fitted()
         rows = fitted.schema.encode_one(x)[None]
-        settings = _Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
         try:
             return self._explain(rows, settings, False)[0]
         except IncompleteError as error:
@@ -195,18 +182,18 @@ class Explainer(ABC):
         """
         fitted = self._fitted()
         rows = fitted.schema.encode(X)
-        settings = _Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
         return self._explain(rows, settings, progress)
 
-    def answer(self, task: Task) -> Generator[Rows, Labels, Answer]:
-        """Run the search and answer with its finds, each of which the black box was seen to flip on."""
-        pool, stopped = Pool(task), None
-        try:
-            (finds,) = yield from pool.listen([self.search(task)], [str(self)])
-            places = pool.places(task.x[None][:0] if finds is None else finds)
-        except OutOfBudget as stop:
-            places, stopped = np.argsort(task.distance(pool.rows), kind="stable"), str(stop)
-        return Answer.of(pool, places[: task.k], stopped)
+    def gather(self, task: Task, pool: Pool) -> Asking:
+        """Fill a pool with counterfactuals: here, those that the search comes by."""
+        pool.add(self.search(task), type(self).__name__)
+        yield from pool.finish()
+
+    def choose(self, task: Task, finds: Finds) -> list[Places]:
+        """Choose the places of at most k finds for each instance: here, the nearest ones."""
+        order = np.lexsort([task.distance(finds.rows, finds.of), finds.of])
+        return [order[finds.places(instance)[: task.k]] for instance in range(len(task))]
 
     def clone(self) -> Self:
         """Return an unfitted explainer with the same parameters."""
@@ -220,135 +207,25 @@ class Explainer(ABC):
                 f"This {type(self).__name__} is not fitted yet: call fit(model, X) before explaining."
             ) from None
 
-    def _explain(self, rows: Rows, settings: _Settings, progress: bool) -> Explanations:
-        """Label rows, search for counterfactuals of each, and make the answers into explanations."""
+    def _explain(self, rows: Rows, settings: Settings, progress: bool) -> Explanations:
+        """Explain rows in waves, each wave's searches together."""
         fitted = self._fitted()
         fitted.rules.check(rows)
-        if not len(rows):
-            return Explanations([])
-        decisions = fitted.blackbox.predict(rows)
-        tasks = (self._task(row, decision, settings) for row, decision in zip(rows, decisions, strict=True))
+        answers = Answers(fitted, settings, rows, self.seed)
         with tqdm(total=len(rows), desc="explaining", unit="decision", disable=not progress) as bar:
-            starts = (partial(self._start, task) for task in tasks)
-            outcomes = run(starts, fitted.blackbox, settings.budget, finished=bar.update)
-            return _gather(fitted, settings, rows, decisions, outcomes)
+            for start in range(0, len(rows), WAVE):
+                wave = np.arange(start, min(len(rows), start + WAVE))
+                groups = answers.groups(wave)
+                answers.failed |= run(groups, partial(self._answer, answers), fitted.blackbox)
+                bar.update(len(wave))
+        return answers.explanations()
 
-    def _task(self, row: Row, decision: Any, settings: _Settings) -> Task:
-        """Pose the question about one instance."""
-        fitted = self._fitted()
-        return Task(
-            x=row,
-            decision=decision,
-            k=settings.k,
-            known=fitted.known,
-            features=np.array(fitted.schema.actionable, dtype=np.intp),
-            bounds=fitted.rules.around(row),
-            target=settings.target,
-            max_changes=settings.max_changes,
-            rule=None if fitted.rule is None else partial(_obey, fitted.rule, fitted.schema, row),
-            stream=(self.seed,),
-        )
-
-    def _start(self, task: Task) -> Generator[Rows, Labels, Answer]:
-        """Answer a task, at once if x already has the decision that is asked for."""
-        if task.flips(np.asarray(task.decision)[None])[0]:
-            return Answer(task.x[None][:0], np.asarray(task.decision)[None][:0], (), "x already is what is asked for")
-        return (yield from self.answer(task))
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """What a call of `explain` asks for, checked."""
-
-    k: int
-    target: Target
-    max_changes: int | None
-    budget: Budget
-
-    @classmethod
-    def of(
-        cls,
-        fitted: Fitted,
-        k: int,
-        target: Any,
-        max_changes: int | None,
-        max_rows: int | None,
-        max_seconds: float | None,
-    ) -> _Settings:
-        limits = {"k": k, "max_changes": max_changes, "max_rows": max_rows}
-        for name, value in limits.items():
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
-                raise TypeError(f"{name} must be a whole number, got {value!r}.")
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}.")
-        if max_seconds is not None and not max_seconds > 0:
-            raise ValueError(f"max_seconds must be positive, got {max_seconds}.")
-        labels = fitted.known.labels
-        continuous = is_continuous(labels, fitted.blackbox.model)
-        known = [] if continuous else list(dict.fromkeys([*np.unique(labels).tolist(), *fitted.blackbox.classes()]))
-        deadline = None if max_seconds is None else monotonic() + max_seconds
-        return cls(int(k), Target.of(target, known, continuous), max_changes, Budget(max_rows, deadline))
-
-
-def _obey(rule: Rule, schema: Schema, x: Row, rows: Rows) -> Mask:
-    """Ask the user's own rule which rows are admissible."""
-    mask = np.asarray(rule(schema.decode(rows), schema.decode(x[None])))
-    if mask.shape != (len(rows),) or mask.dtype != np.bool_:
-        raise ValueError(
-            f"rule must return one truth value a candidate: {len(rows)} candidates, "
-            f"got shape {mask.shape} of {mask.dtype}."
-        )
-    return mask
-
-
-def _gather(
-    fitted: Fitted, settings: _Settings, rows: Rows, decisions: Labels, outcomes: Iterable[Outcome[Answer]]
-) -> Explanations:
-    """Make outcomes into explanations; errors are raised together once all others have finished."""
-    finished: list[Explanation] = []
-    failed: dict[int, Exception] = {}
-    for place, (row, decision, outcome) in enumerate(zip(rows, decisions, outcomes, strict=True)):
-        if outcome.error is not None:
-            failed[place] = outcome.error
-        elif outcome.value is not None:
-            finished.append(_explanation(fitted, settings, row, decision, outcome.value, outcome))
-    if failed:
-        place, error = next(iter(failed.items()))
-        raise IncompleteError(
-            f"{len(failed)} of {len(rows)} instances could not be explained; the first is X[{place}]: {error} "
-            f"The others are in this error's .finished.",
-            Explanations(finished),
-            failed,
-        ) from error
-    return Explanations(finished)
-
-
-def _explanation(
-    fitted: Fitted, settings: _Settings, row: Row, decision: Any, answer: Answer, outcome: Outcome[Answer]
-) -> Explanation:
-    """Make one answer into an explanation."""
-    found = len(answer.rows)
-    shortfall = None
-    if found < settings.k:
-        reason = answer.stopped or (
-            f"{found or 'no'} admissible counterfactual{'s' * (found != 1)} turned up "
-            f"among {outcome.rows:,} rows asked about"
-        )
-        shortfall = Shortfall(settings.k, found, reason)
-    return Explanation(
-        schema=fitted.schema,
-        row=row,
-        decision=decision,
-        rows=answer.rows,
-        labels=answer.labels,
-        found_by=answer.finders,
-        k=settings.k,
-        distance=fitted.known.distance.from_x(answer.rows, row),
-        shortfall=shortfall,
-        model_calls=outcome.calls + 1,
-        model_rows=outcome.rows + 1,
-        target=str(settings.target),
-    )
+    def _answer(self, answers: Answers, group: Places) -> Asking:
+        """Search for counterfactuals of some instances and choose among what was found."""
+        task, pool = answers.open(group)
+        yield from self.gather(task, pool)
+        finds = pool.finds()
+        answers.close(group, pool, finds, self.choose(task, finds))
 
 
 def at_least(least: float, explainer: object, *names: str) -> None:

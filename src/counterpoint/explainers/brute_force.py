@@ -6,25 +6,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from counterpoint.distances import changed
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.polish import shrink
 from counterpoint.schema import Row, Rows
-from counterpoint.task import Search, Task
+from counterpoint.task import Places, Question, Search, Task
 
 # Each batch of candidates is this much larger than the one before: few rounds, and few rows if few suffice.
 GROWTH = 4
-
-
-
-class Level(NamedTuple):
-    """Variations of x that change equally many features."""
-
-    rows: Rows
-    prices: Row
-    last: NDArray[np.intp]  # the last feature that each changes
 
 
 @dataclass
@@ -64,61 +53,102 @@ class BruteForce(Explainer):
         at_least(0, self, "refine")
 
     def search(self, task: Task) -> Search:
-        """Ask about variations in growing batches, nearest first, until k flip."""
-        rows = self._variations(task)
-        finds = rows[:0]
-        start, size = 0, max(64, 4 * task.k)
-        while start < len(rows) and len(finds) < task.k:
-            batch = rows[start : start + size]
-            finds = np.concatenate([finds, batch[task.flips((yield batch))]])
+        """Ask about variations in growing batches, nearest first, until k flip; then refine those."""
+        variations = self._variations(task)
+        finds, of = [task.x[:0]], [np.empty(0, dtype=np.intp)]
+        found, start, size = np.zeros(len(task), dtype=np.intp), 0, max(100, 4 * task.k)
+        while start < max(map(len, variations), default=0):
+            batches = [
+                rows[start : start + size] if have < task.k else rows[:0]
+                for rows, have in zip(variations, found, strict=True)
+            ]
+            question = task.question(batches)
+            flips = task.flips((yield question))
+            finds.append(question.rows[flips])
+            of.append(question.of[flips])
+            found += np.bincount(question.of[flips], minlength=len(task))
             start, size = start + size, size * GROWTH
-        finds = finds[: task.k]
-        if self.refine and len(finds):
-            finds = yield from shrink(task, finds, self.refine)
-        return finds[np.argsort(task.distance(finds), kind="stable")][: task.k]
+        if self.refine:
+            nearest = _first(np.concatenate(of), task.k)
+            yield from shrink(task, np.concatenate(finds)[nearest], np.concatenate(of)[nearest], self.refine)
 
-    def _variations(self, task: Task) -> Rows:
-        """Make the nearest variations of x, nearest first."""
-        singles = level = self.singles(task)
-        levels = [singles]
+    def _variations(self, task: Task) -> list[Rows]:
+        """Make the nearest variations of each x, nearest first."""
+        singles = Singles.of(task, self.bins)
+        return [self._nearest(task, singles, instance) for instance in range(len(task))]
+
+    def _nearest(self, task: Task, singles: Singles, instance: int) -> Rows:
+        """Combine single changes of one instance, and keep the nearest results."""
+        moved = np.flatnonzero(np.isfinite(singles.prices[instance]))
+        single = level = _Level(singles.rows[instance, moved], singles.prices[instance, moved], singles.feature[moved])
+        levels = [single]
         for _ in range(1, min(self.features, task.max_changes or self.features)):
-            level = self._extended(level, singles)
+            level = self._extended(level, single)
             levels.append(level)
         nearest = np.argsort(np.concatenate([each.prices for each in levels]), kind="stable")
         return np.concatenate([each.rows for each in levels])[nearest[: self.candidates]]
 
-    def singles(self, task: Task) -> Level:
-        """Give x each value of each feature, one feature at a time."""
-        values = task.once(("values", self.bins), lambda: self._values(task))
-        last = np.repeat(list(values), [len(v) for v in values.values()]).astype(np.intp)
-        rows = np.repeat(task.x[None], len(last), axis=0)
-        rows[np.arange(len(rows)), last] = np.concatenate(list(values.values()) or [np.empty(0)])
-        rows = task.project(rows)
-        moved = changed(rows, task.x).any(axis=1)
-        return Level(rows[moved], task.distance(rows[moved]), last[moved])
-
-    def _extended(self, level: Level, singles: Level) -> Level:
+    def _extended(self, level: _Level, single: _Level) -> _Level:
         """Change one more feature of each variation, and keep the nearest results."""
-        total = level.prices[:, None] + singles.prices[None, :]
-        total[level.last[:, None] >= singles.last[None, :]] = np.inf  # each set of features once
+        total = level.prices[:, None] + single.prices[None, :]
+        total[level.last[:, None] >= single.last[None, :]] = np.inf  # each set of features once
         nearest = np.argsort(total, axis=None, kind="stable")[: self.candidates]
         nearest = nearest[np.isfinite(total.ravel()[nearest])]
-        base, single = np.unravel_index(nearest, total.shape)
-        rows, last = level.rows[base], singles.last[single]
-        rows[np.arange(len(rows)), last] = singles.rows[single, last]
-        return Level(rows, total[base, single], last)
+        base, added = np.unravel_index(nearest, total.shape)
+        rows, last = level.rows[base], single.last[added]
+        rows[np.arange(len(rows)), last] = single.rows[added, last]
+        return _Level(rows, total[base, added], last)
 
-    def _values(self, task: Task) -> dict[int, Row]:
-        """Find the values that each feature is tried with."""
-        unlike = task.unlike()
-        return {int(f): self._feature_values(task, unlike[:, f], int(f)) for f in task.features}
 
-    def _feature_values(self, task: Task, column: Row, feature: int) -> Row:
-        if task.known.schema.features[feature].is_categorical:
-            return np.unique(column)
-        numbers = column[~np.isnan(column)]
-        missing = column[np.isnan(column)][:1]
-        if not len(numbers):
-            return missing
-        edges = np.linspace(numbers.min(), numbers.max(), self.bins + 1)
-        return np.concatenate([np.unique((edges[1:] + edges[:-1]) / 2), missing])
+class _Level(NamedTuple):
+    """Variations of one x that change equally many features."""
+
+    rows: Rows
+    prices: Row
+    last: Places  # the last feature that each changes
+
+
+class Singles(NamedTuple):
+    """All single changes of the instances of a task: instance × change."""
+
+    rows: Rows  # instance × change × feature
+    prices: Rows  # infinite where nothing changes
+    feature: Places  # the feature that each changes
+
+    @classmethod
+    def of(cls, task: Task, bins: int) -> Singles:
+        """Give each x each value of each feature, one feature at a time."""
+        feature, value = task.once(("values", bins), lambda: _values(task, bins))
+        changes = np.arange(len(feature))
+        rows = np.repeat(task.x[:, None], len(feature), axis=1)
+        rows[:, changes, feature] = value
+        of = np.repeat(np.arange(len(task)), len(feature))
+        flat = task.project(rows.reshape(-1, task.x.shape[1]), of).rows
+        prices = task.distance(flat, of)
+        prices[~task.changed(flat, of).any(axis=1)] = np.inf
+        return cls(flat.reshape(rows.shape), prices.reshape(rows.shape[:2]), feature)
+
+
+def _values(task: Task, bins: int) -> tuple[Places, Row]:
+    """Find the values that each feature is tried with, from instances decided differently."""
+    unlike = task.unlike()
+    values = [_feature_values(task, unlike[:, feature], int(feature), bins) for feature in task.features]
+    return np.repeat(task.features, [len(each) for each in values]), np.concatenate([np.empty(0), *values])
+
+
+def _feature_values(task: Task, column: Row, feature: int, bins: int) -> Row:
+    """Take the observed categories, or the centres of equal-width bins."""
+    if task.known.schema.features[feature].is_categorical:
+        return np.unique(column)
+    numbers, missing = column[~np.isnan(column)], column[np.isnan(column)][:1]
+    if not len(numbers):
+        return missing
+    edges = np.linspace(numbers.min(), numbers.max(), bins + 1)
+    return np.concatenate([np.unique((edges[1:] + edges[:-1]) / 2), missing])
+
+
+def _first(of: Places, count: int) -> Places:
+    """Find the places of the first rows of each instance."""
+    order = np.argsort(of, kind="stable")
+    before = np.arange(len(of)) - np.searchsorted(of[order], of[order])
+    return np.sort(order[before < count])

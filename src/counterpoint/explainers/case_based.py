@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.schema import Rows
-from counterpoint.task import Search, Task
+from counterpoint.task import Places, Question, Search, Task, nearest
 
 # Pairs are sought among at most this many known instances of each decision: their number grows as its square.
 MOST = 1000
@@ -55,24 +55,21 @@ class CaseBased(Explainer):
     def search(self, task: Task) -> Search:
         """Transplant the nearest cases, then adapt those that do not flip."""
         library = task.once(("cases", self.differences, self.tolerance), lambda: self._library(task))
-        usable = np.flatnonzero(~(library.differs & ~task.free).any(axis=1))
-        away = task.distance(library.alike[usable])
-        nearest = usable[np.argsort(away, kind="stable")[: self.cases]]
-        differs = library.differs[nearest]
-        rows = task.project(np.where(differs, library.unlike[nearest], task.x))
-        flips = task.flips((yield rows))
-        lent = self._adapt(task, rows[~flips], differs[~flips])
-        finds = np.concatenate([rows[flips], lent[task.flips((yield lent))]])
-        return finds[np.argsort(task.distance(finds), kind="stable")][: task.k]
+        case = nearest(task.known.distance.between(task.x, library.alike), self.cases).ravel()
+        of = np.repeat(np.arange(len(task)), len(case) // len(task))
+        differs = library.differs[case]
+        question = task.project(np.where(differs, library.unlike[case], task.x[of]), of)
+        stays = ~task.flips((yield question))
+        yield self._adapted(task, question.rows[stays], of[stays], differs[stays])
 
-    def _adapt(self, task: Task, rows: Rows, differs: NDArray[np.bool_]) -> Rows:
+    def _adapted(self, task: Task, rows: Rows, of: Places, differs: NDArray[np.bool_]) -> Question:
         """Take the differing features' values from the unlike instances nearest to each candidate."""
-        unlike = task.once("lenders", lambda: task.known.distance.embed(task.unlike()))
-        away = task.known.distance.measure(task.known.distance.embed(rows), unlike)
-        lenders = np.argsort(away, axis=1, kind="stable")[:, : self.instances]
-        count = lenders.shape[1]
-        lent = np.where(np.repeat(differs, count, axis=0), task.unlike()[lenders.ravel()], task.x)
-        return task.project(lent)
+        distance = task.known.distance
+        unlike = task.once("lenders", lambda: distance.embed(task.unlike()))
+        lenders = nearest(distance.measure(distance.embed(rows), unlike), self.instances)
+        of = np.repeat(of, lenders.shape[1])
+        lent = np.where(np.repeat(differs, lenders.shape[1], axis=0), task.unlike()[lenders.ravel()], task.x[of])
+        return task.project(lent, of)
 
     def _library(self, task: Task) -> _Library:
         """Find pairs of opposite decision that differ in few features."""
@@ -84,8 +81,9 @@ class CaseBased(Explainer):
         )
         differs = self._differs(task, alike, unlike)
         counts = differs.sum(axis=2)
-        few = max(self.differences, int(counts.min(initial=task.known.rows.shape[1])))
-        i, j = np.nonzero(counts <= few)
+        usable = ~(differs & ~task.free).any(axis=2)
+        few = max(self.differences, int(counts[usable].min(initial=task.known.rows.shape[1])))
+        i, j = np.nonzero(usable & (counts <= few))
         return _Library(alike[i], unlike[j], differs[i, j])
 
     def _differs(self, task: Task, alike: Rows, unlike: Rows) -> NDArray[np.bool_]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from counterpoint.engine import Lockstep
 from counterpoint.explainers.base import Explainer, at_least
-from counterpoint.schema import Rows
+from counterpoint.schema import Row, Rows
 from counterpoint.surrogate import Surrogate
-from counterpoint.task import Search, Task
+from counterpoint.task import Question, Search, Task, nearest
 
 # Rounds spent on coming nearer to x, once something flips.
 NEARER = 3
@@ -60,27 +60,35 @@ class Evolution(Explainer):
 
     def search(self, task: Task) -> Search:
         """Breed on the surrogate, ask about the best, and breed from what flips, ever nearer to x."""
+        # Every instance is bred with the same draws, so that none depends on the others.
+        searches = Lockstep()
+        for instance in range(len(task)):
+            searches.add(self._evolve(task.only(np.array([instance])), instance))
+        while (question := searches.question()) is not None:
+            searches.answer((yield question))
+
+    def _evolve(self, task: Task, instance: int) -> Search:
+        """Search for one instance."""
         nursery = _Nursery(task, Surrogate.of(task), task.rng(), task.unlike(), self.islands, self.population)
         parents, enough = nursery.founders(), np.inf
-        finds, left = task.x[None][:0], self.rounds
+        finds, left = task.x[:0], self.rounds
         while left > 0:
             for _ in range(self.generations):
                 parents = nursery.next_generation(parents, enough)
-            best = parents[:, : -(-self.candidates // self.islands)].reshape(-1, len(task.x))
-            flips = task.flips((yield best))
+            best = parents[:, : -(-self.candidates // self.islands)].reshape(-1, task.x.shape[1])
+            flips = task.flips((yield Question(best, np.full(len(best), instance))))
             left -= 1
             if flips.any() and not len(finds):
                 left = min(left, NEARER)
-            finds = _nearest_distinct(task, np.concatenate([finds, best[flips]]), self.population)
+            finds = nursery.nearest_distinct(np.concatenate([finds, best[flips]]))
             if len(finds):
                 enough = float(np.quantile(nursery.surrogate.score(finds), 0.1))
                 parents = np.repeat(finds[None], self.islands, axis=0)
-        return finds[: task.k]
 
 
 @dataclass(frozen=True)
 class _Nursery:
-    """Breeds candidates on several islands at once; a generation is an array island × candidate × feature."""
+    """Breeds candidates for one x, on several islands at once: island × candidate × feature."""
 
     task: Task
     surrogate: Surrogate
@@ -91,8 +99,11 @@ class _Nursery:
 
     def founders(self) -> Rows:
         """Start from what the instances most like x in immutable features have, and from mixed values."""
-        relatives = self.donors[_alike_elsewhere(self.task, self.donors, self.population)]
-        rows = self.task.project(np.concatenate([relatives, self._mixed(self.population)]))
+        # What flips those may flip x.
+        distance = self.task.known.distance.over(np.flatnonzero(~self.task.free))
+        away = distance.measure(distance.embed(self.task.x), distance.embed(self.donors))
+        relatives = self.donors[nearest(away, self.population)[0]]
+        rows = self._project(np.concatenate([relatives, self._mixed(self.population)]))
         return np.repeat(rows[None], self.islands, axis=0)
 
     def next_generation(self, parents: Rows, enough: float) -> Rows:
@@ -100,6 +111,25 @@ class _Nursery:
 
         The best are those with the highest score; among those that score enough, the nearest to x.
         """
+        everyone = np.concatenate([parents, self._children(parents)], axis=1)
+        flat = everyone.reshape(-1, everyone.shape[2])
+        score = np.minimum(self.surrogate.score(flat), enough).reshape(everyone.shape[:2])
+        away = self._away(flat).reshape(everyone.shape[:2])
+        order = np.lexsort([away, -score], axis=1)
+        # A copy of a better candidate (same score and distance) goes to the end.
+        score, away = np.take_along_axis(score, order, 1), np.take_along_axis(away, order, 1)
+        copy = np.zeros(score.shape, dtype=np.bool_)
+        copy[:, 1:] = (score[:, 1:] == score[:, :-1]) & (away[:, 1:] == away[:, :-1])
+        order = np.take_along_axis(order, np.argsort(copy, axis=1, kind="stable"), 1)
+        return np.asarray(np.take_along_axis(everyone, order[:, : self.population, None], 1))
+
+    def nearest_distinct(self, rows: Rows) -> Rows:
+        """Keep the nearest rows, each once."""
+        rows = np.unique(rows, axis=0)
+        return rows[np.argsort(self._away(rows), kind="stable")][: self.population]
+
+    def _children(self, parents: Rows) -> Rows:
+        """Take each value from one parent or the other, at times from a stranger, at times from x."""
         shape = (self.islands, self.population)
         island = np.arange(self.islands)[:, None]
         mothers, fathers = (parents[island, self.rng.integers(parents.shape[1], size=shape)] for _ in range(2))
@@ -108,33 +138,15 @@ class _Nursery:
         children = np.where(draw < 0.5, mothers, fathers)
         children = np.where(draw > 0.85, strangers, children)
         children = np.where(draw < 0.15, self.task.x, children)
-        children = self.task.project(children.reshape(-1, mothers.shape[2])).reshape(mothers.shape)
-        everyone = np.concatenate([parents, children], axis=1)
-        flat = everyone.reshape(-1, everyone.shape[2])
-        score = np.minimum(self.surrogate.score(flat), enough).reshape(everyone.shape[:2])
-        away = self.task.distance(flat).reshape(everyone.shape[:2])
-        # A copy of a better candidate (same score and distance) goes to the end.
-        order = np.lexsort([away, -score], axis=1)
-        score, away = np.take_along_axis(score, order, 1), np.take_along_axis(away, order, 1)
-        copy = np.zeros(score.shape, dtype=np.bool_)
-        copy[:, 1:] = (score[:, 1:] == score[:, :-1]) & (away[:, 1:] == away[:, :-1])
-        order = np.take_along_axis(order, np.argsort(copy, axis=1, kind="stable"), 1)
-        return everyone[island, order[:, : self.population]]
+        return self._project(children.reshape(-1, mothers.shape[2])).reshape(mothers.shape)
 
     def _mixed(self, count: int) -> Rows:
         """Draw each value from another donor."""
         places = self.rng.integers(len(self.donors), size=(count, self.donors.shape[1]))
         return self.donors[places, np.arange(self.donors.shape[1])]
 
+    def _project(self, rows: Rows) -> Rows:
+        return self.task.project(rows, np.zeros(len(rows), dtype=np.intp)).rows
 
-def _nearest_distinct(task: Task, rows: Rows, count: int) -> Rows:
-    """Keep the nearest rows, each once."""
-    rows = np.unique(rows, axis=0)
-    return rows[np.argsort(task.distance(rows), kind="stable")][:count]
-
-
-def _alike_elsewhere(task: Task, rows: Rows, count: int) -> NDArray[np.intp]:
-    """Find the rows that are nearest to x in what may not change: what flips them may flip x."""
-    others = np.flatnonzero(~task.free)
-    away = task.known.distance.from_x(rows, task.x, others)
-    return np.argsort(away, kind="stable")[:count]
+    def _away(self, rows: Rows) -> Row:
+        return self.task.distance(rows, np.zeros(len(rows), dtype=np.intp))

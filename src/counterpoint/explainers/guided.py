@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from counterpoint.explainers.base import Explainer, at_least
-from counterpoint.explainers.brute_force import BruteForce
-from counterpoint.schema import Row, Rows
+from counterpoint.explainers.brute_force import Singles
+from counterpoint.schema import Rows
 from counterpoint.surrogate import Surrogate
-from counterpoint.task import Search, Task
+from counterpoint.task import Places, Search, Task
 
 # How many log-odds one unit of distance costs: the first asks for what surely flips, the last for what is near.
 RATES = (1.0, 4.0, 16.0)
@@ -52,30 +51,38 @@ class Guided(Explainer):
         at_least(1, self, "bins", "singles", "candidates")
 
     def search(self, task: Task) -> Search:
-        """Ask about the most promising variations."""
-        rows = self._variations(task)
-        finds = rows[task.flips((yield rows))]
-        return finds[np.argsort(task.distance(finds), kind="stable")][: task.k]
-
-    def _variations(self, task: Task) -> Rows:
-        """Make the most promising single changes and pairs of them."""
-        singles = BruteForce(bins=self.bins).singles(task)
-        score = Surrogate.of(task).score(singles.rows)
+        """Ask about the most promising single changes and pairs of them."""
+        singles = Singles.of(task, self.bins)
+        rows, feature = singles.rows, singles.feature
+        score = Surrogate.of(task).score(rows.reshape(-1, rows.shape[2])).reshape(rows.shape[:2])
         first = promising(score, singles.prices, self.singles)
-        if task.max_changes == 1:
-            return singles.rows[first]
-        a, b = np.nonzero(singles.last[first][:, None] < singles.last[first][None, :])
-        # Scores and prices are sums over features, so those of a pair are known from its parts.
-        a, b = first[a], first[b]
-        best = promising(score[a] + score[b], singles.prices[a] + singles.prices[b], self.candidates - len(first))
-        pairs, last = singles.rows[a[best]], singles.last[b[best]]
-        pairs[np.arange(len(pairs)), last] = singles.rows[b[best], last]
-        return np.concatenate([singles.rows[first], pairs])
+        each = np.arange(len(task))[:, None]
+        candidates = [rows[each, first]]
+        if task.max_changes != 1 and first.shape[1] > 1:
+            a, b = np.triu_indices(first.shape[1], 1)
+            # Scores and prices are sums over features, so those of a pair are known from its parts.
+            pair_score = np.take_along_axis(score, first, 1)
+            pair_price = np.take_along_axis(singles.prices, first, 1)
+            pair_price = pair_price[:, a] + pair_price[:, b]
+            pair_price[feature[first[:, a]] == feature[first[:, b]]] = np.inf
+            best = promising(pair_score[:, a] + pair_score[:, b], pair_price, self.candidates - self.singles)
+            one, other = first[each, a[best]], first[each, b[best]]
+            pairs = rows[each, one]
+            place = np.arange(best.shape[1])[None]
+            pairs[each, place, feature[other]] = rows[each, other, feature[other]]
+            candidates.append(pairs)
+        asked = np.concatenate(candidates, axis=1)
+        of = np.repeat(np.arange(len(task)), asked.shape[1])
+        yield task.project(asked.reshape(-1, asked.shape[2]), of)
 
 
-def promising(score: Row, price: Row, count: int) -> NDArray[np.intp]:
-    """Find the rows with the best score for their price, at several rates of exchange between the two."""
-    if count >= len(score):
-        return np.arange(len(score))
-    share = -(-count // len(RATES))
-    return np.unique(np.concatenate([np.argpartition(rate * price - score, share)[:share] for rate in RATES]))
+def promising(score: Rows, price: Rows, count: int) -> Places:
+    """Find, for each instance, the candidates with the best score for their price.
+
+    There are several rates of exchange between the two, and each has its share of the result.
+    """
+    if count >= score.shape[1]:
+        return np.broadcast_to(np.arange(score.shape[1]), score.shape)
+    share = max(1, count // len(RATES))
+    costs = [rate * price - score for rate in RATES]
+    return np.concatenate([np.argpartition(cost, share, axis=1)[:, :share] for cost in costs], axis=1)

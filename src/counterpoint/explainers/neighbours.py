@@ -35,6 +35,4 @@ class Neighbours(Explainer):
 
     def search(self, task: Task) -> Search:
         """Ask about the nearest unlike instances."""
-        rows = task.project(task.nearest_unlike(self.candidates))
-        labels = yield rows
-        return rows[task.flips(labels)][: task.k]
+        yield task.project(*task.nearest_unlike(self.candidates))

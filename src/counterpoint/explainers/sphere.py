@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.schema import Row, Rows
-from counterpoint.task import Search, Task
+from counterpoint.task import Places, Search, Task
 
 
 @dataclass
@@ -52,23 +52,21 @@ class Sphere(Explainer):
             raise ValueError(f"Sphere.radius must be positive, got {self.radius}.")
 
     def search(self, task: Task) -> Search:
-        """Ask at falling radii in all directions, then halve the ring in each."""
+        """Ask at falling radii in all directions, then halve the ring in each that crosses the boundary."""
         rays = task.once(("rays", self.directions), lambda: _Rays.draw(task, self.directions))
         levels = self.radius / 4.0 ** np.arange(3)[::-1]
-        rows = task.project(np.concatenate([rays.at(task.x, np.full(self.directions, r)) for r in levels]))
-        flips = task.flips((yield rows)).reshape(3, -1)
-        crossed = flips.any(axis=0)
-        first = flips.argmax(axis=0)[crossed]
+        of = np.repeat(np.arange(len(task)), self.directions)
+        ray = np.tile(np.arange(self.directions), len(task))
+        rows = [rays.at(task.x[of], np.full(len(of), level), ray) for level in levels]
+        flips = task.flips((yield task.project(np.concatenate(rows), np.tile(of, 3)))).reshape(3, -1)
+        crossed = np.flatnonzero(flips.any(axis=0))
+        of, ray, first = of[crossed], ray[crossed], flips.argmax(axis=0)[crossed]
         outer = levels[first]
         inner = np.where(first > 0, levels[first - 1], levels[0] / 4)
-        finds = rows.reshape(3, self.directions, -1)[first, np.flatnonzero(crossed)]
         for _ in range(self.rounds):
             middle = np.sqrt(inner * outer)
-            rows = task.project(rays.at(task.x, middle, crossed))
-            flips = task.flips((yield rows))
-            inner, outer = np.where(flips, inner, middle), np.where(flips, middle, outer)
-            finds = np.where(flips[:, None], rows, finds)
-        return finds[np.argsort(task.distance(finds), kind="stable")][: task.k]
+            nearer = task.flips((yield task.project(rays.at(task.x[of], middle, ray), of)))
+            inner, outer = np.where(nearer, inner, middle), np.where(nearer, middle, outer)
 
 
 @dataclass(frozen=True)
@@ -84,23 +82,25 @@ class _Rays:
 
     @classmethod
     def draw(cls, task: Task, count: int) -> _Rays:
+        """Draw directions from the task's random stream."""
         rng, known = task.rng(), task.known.rows
+        shape = (count, known.shape[1])
         spread = np.nanstd(known, axis=0)
         return cls(
             centre=np.nanmean(known, axis=0),
             spread=np.where(spread > 0, spread, 1.0),
-            steps=rng.normal(size=(count, known.shape[1])),
-            categories=known[rng.integers(len(known), size=(count, known.shape[1])), np.arange(known.shape[1])],
-            thresholds=rng.uniform(size=(count, known.shape[1])),
+            steps=rng.normal(size=shape),
+            categories=known[rng.integers(len(known), size=shape), np.arange(known.shape[1])],
+            thresholds=rng.uniform(size=shape),
             is_category=task.known.distance.is_category,
         )
 
-    def at(self, x: Row, radius: Row, which: NDArray[np.bool_] | slice = slice(None)) -> Rows:
-        """Go from x so far along the directions."""
+    def at(self, x: Rows, radius: Row, ray: Places) -> Rows:
+        """Go from each x so far along a direction."""
         away = radius[:, None]
         kept = 1 / np.sqrt(1 + away**2)
         # A missing number has no place to start from: it starts at the centre.
         start = np.nan_to_num((x - self.centre) / self.spread)
-        numbers = (start + away * self.steps[which]) * kept * self.spread + self.centre
-        switched = np.where(self.thresholds[which] < 1 - kept, self.categories[which], x)
+        numbers = (start + away * self.steps[ray]) * kept * self.spread + self.centre
+        switched = np.where(self.thresholds[ray] < 1 - kept, self.categories[ray], x)
         return np.where(self.is_category, switched, numbers)

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.schema import Row, Rows
-from counterpoint.task import Search, Task
+from counterpoint.task import Places, Question, Search, Task, nearest
 
 
 @dataclass
@@ -51,15 +51,12 @@ class Tree(Explainer):
 
     def search(self, task: Task) -> Search:
         """Ask about instances from the leaves that x is nearest to in conditions."""
-        surrogate = task.once(("surrogate", self.share), lambda: _Surrogate.fit(task, self.share))
-        rows = task.project(surrogate.candidates(task, self.leaves, self.instances))
-        labels = yield rows
-        finds = rows[task.flips(labels)]
-        return finds[np.argsort(task.distance(finds), kind="stable")][: task.k]
+        shadow = task.once(("shadow", self.share), lambda: _Shadow.fit(task, self.share))
+        yield task.project(*shadow.candidates(task, self.leaves, self.instances))
 
 
 @dataclass(frozen=True)
-class _Surrogate:
+class _Shadow:
     """A tree as arrays: its inner nodes' tests, its flipping leaves' paths, and who lives in each leaf."""
 
     feature: NDArray[np.intp]
@@ -67,9 +64,10 @@ class _Surrogate:
     goes_left: NDArray[np.bool_]  # leaf × node: the path takes the node's left side
     goes_right: NDArray[np.bool_]
     members: list[Rows]
+    width: int
 
     @classmethod
-    def fit(cls, task: Task, share: float) -> _Surrogate:
+    def fit(cls, task: Task, share: float) -> _Shadow:
         """Train the tree on what flips, and keep the leaves that hold flipping instances."""
         rows, flips = task.known.rows, task.flips(task.known.labels)
         # Only "flips or not" matters to the question, so the tree is trained on just that.
@@ -84,23 +82,38 @@ class _Surrogate:
             goes_left=np.array([left[leaf] for leaf in leaves]).reshape(len(leaves), len(inner)),
             goes_right=np.array([right[leaf] for leaf in leaves]).reshape(len(leaves), len(inner)),
             members=[rows[flips & (home == leaf)] for leaf in leaves],
+            width=rows.shape[1],
         )
 
-    def candidates(self, task: Task, leaves: int, instances: int) -> Rows:
-        """Take instances from the leaves with the fewest conditions that x fails."""
-        is_left = task.x[self.feature] <= self.threshold
-        failed = (self.goes_left & ~is_left) | (self.goes_right & is_left)
-        actionable = np.isin(self.feature, task.features)
-        possible = np.flatnonzero(~(failed & ~actionable).any(axis=1))
-        fewest = possible[np.argsort(failed[possible].sum(axis=1), kind="stable")][:leaves]
-        rows = [task.x[None][:0]]
-        for leaf in fewest:
-            nearest = self.members[leaf][task.nearest(self.members[leaf], instances)]
-            fewer = np.repeat(task.x[None], len(nearest), axis=0)
-            named = np.unique(self.feature[failed[leaf]])
-            fewer[:, named] = nearest[:, named]
-            rows += [fewer, nearest]
-        return np.concatenate(rows)
+    def candidates(self, task: Task, leaves: int, instances: int) -> Question:
+        """Take instances from the leaves with the fewest conditions that each x fails."""
+        is_left = (task.x[:, self.feature] <= self.threshold)[:, None]
+        failed = (self.goes_left & ~is_left) | (self.goes_right & is_left)  # instance × leaf × node
+        impossible = (failed & ~np.isin(self.feature, task.features)).any(axis=2)
+        conditions = np.where(impossible, np.inf, failed.sum(axis=2))
+        fewest = np.argsort(conditions, axis=1, kind="stable")[:, :leaves]
+        rows, of = [task.x[:0]], [np.empty(0, dtype=np.intp)]
+        for leaf in np.unique(fewest):
+            of_leaf = np.flatnonzero((fewest == leaf).any(axis=1) & ~impossible[:, leaf])
+            members = self._nearest(task, int(leaf), of_leaf, instances)
+            # Once with only the features that failed conditions name, which changes less, and once as they are.
+            fewer = np.where(self._named(failed[of_leaf, leaf])[:, None], members, task.x[of_leaf, None])
+            rows += [fewer.reshape(-1, task.x.shape[1]), members.reshape(-1, task.x.shape[1])]
+            of += [np.repeat(of_leaf, members.shape[1])] * 2
+        return Question(np.concatenate(rows), np.concatenate(of))
+
+    def _nearest(self, task: Task, leaf: int, of: Places, count: int) -> Rows:
+        """Find the instances of a leaf that are nearest to some of the task's: instance × member × feature."""
+        distance = task.known.distance.over(task.features)
+        members = task.once(("members", leaf), lambda: distance.embed(self.members[leaf]))
+        return self.members[leaf][nearest(distance.measure(distance.embed(task.x[of]), members), count)]
+
+    def _named(self, failed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell which features the failed conditions name."""
+        named = np.zeros((len(failed), self.width), dtype=np.bool_)
+        instance, node = np.nonzero(failed)
+        named[instance, self.feature[node]] = True
+        return named
 
 
 def _paths(tree: object) -> tuple[NDArray[np.intp], dict[int, NDArray[np.bool_]], dict[int, NDArray[np.bool_]]]:

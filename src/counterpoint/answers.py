@@ -1,0 +1,206 @@
+"""From the caller's question to tasks, and from what their searches found to explanations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from counterpoint.blackbox import BlackBox, Labels, is_continuous
+from counterpoint.bounds import Mask, Rules
+from counterpoint.engine import Budget, label
+from counterpoint.explanation import Explanation, Explanations, Shortfall
+from counterpoint.pool import Finds, Pool
+from counterpoint.population import Population
+from counterpoint.schema import Rows, Schema
+from counterpoint.target import Target
+from counterpoint.task import Places, Question, Rule, Task
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What an explainer learns at `fit`: the columns, their constraints, the black box, the known instances."""
+
+    schema: Schema
+    rules: Rules
+    blackbox: BlackBox
+    known: Population
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a call of `explain` asks for, checked."""
+
+    k: int
+    target: Target
+    max_changes: int | None
+    budget: Budget
+
+    @classmethod
+    def of(
+        cls,
+        fitted: Fitted,
+        k: int,
+        target: Any,
+        max_changes: int | None,
+        max_rows: int | None,
+        max_seconds: float | None,
+    ) -> Settings:
+        """Check what was asked for."""
+        for name, value in {"k": k, "max_changes": max_changes, "max_rows": max_rows}.items():
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
+                raise TypeError(f"{name} must be a whole number, got {value!r}.")
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}.")
+        if max_seconds is not None and not max_seconds > 0:
+            raise ValueError(f"max_seconds must be positive, got {max_seconds}.")
+        labels = fitted.known.labels
+        continuous = is_continuous(labels, fitted.blackbox.model)
+        known = [] if continuous else [*np.unique(labels).tolist(), *fitted.blackbox.classes()]
+        deadline = None if max_seconds is None else monotonic() + max_seconds
+        wanted = Target.of(target, list(dict.fromkeys(known)), continuous)
+        return cls(int(k), wanted, max_changes, Budget(max_rows, deadline))
+
+
+class IncompleteError(RuntimeError):
+    """Some instances could not be explained; `finished` holds the explanations of all others.
+
+    `failed` maps the places of the instances that failed to their errors; `places` are those of the finished.
+    """
+
+    def __init__(
+        self, message: str, finished: Explanations, places: list[int], failed: dict[int, Exception]
+    ) -> None:
+        super().__init__(message)
+        self.finished = finished
+        self.places = places
+        self.failed = failed
+
+
+class Answers:
+    """The instances of one call, and the explanations of those that are done."""
+
+    def __init__(self, fitted: Fitted, settings: Settings, rows: Rows, seed: int) -> None:
+        self._fitted, self._settings, self._rows, self._seed = fitted, settings, rows, seed
+        self._decisions: list[Any] = [None] * len(rows)
+        self._done: dict[int, Explanation] = {}
+        self._before = fitted.blackbox.calls, fitted.blackbox.rows
+        self.failed: dict[int, Exception] = {}
+
+    def groups(self, wave: Places) -> list[Places]:
+        """Label some instances, and group those that pose the same question."""
+        (reply,) = label([Question(self._rows[wave], wave)], self._fitted.blackbox)
+        self.failed |= reply.failed
+        groups: dict[Any, list[int]] = {}
+        for place, decision in zip(wave.tolist(), reply.labels, strict=False):
+            self._decisions[place] = decision
+            if place in self.failed:
+                continue
+            if self._settings.target.flips(np.asarray(decision)[None], decision)[0]:
+                self._answer_at_once(place)
+            else:
+                groups.setdefault(self._settings.target.key(decision), []).append(place)
+        return [np.array(places) for places in groups.values()]
+
+    def open(self, group: Places) -> tuple[Task, Pool]:
+        """Pose the question about a group of instances."""
+        fitted, settings = self._fitted, self._settings
+        task = Task(
+            x=self._rows[group],
+            decisions=np.array([self._decisions[place] for place in group]),
+            k=settings.k,
+            known=fitted.known,
+            features=np.array(fitted.schema.actionable, dtype=np.intp),
+            rules=fitted.rules,
+            target=settings.target,
+            max_changes=settings.max_changes,
+            stream=(self._seed,),
+        )
+        obeys = None if fitted.rule is None else partial(_obeys, fitted.rule, fitted.schema, task.x)
+        return task, Pool(task, settings.budget, fitted.blackbox.rows_in, obeys)
+
+    def close(self, group: Places, pool: Pool, finds: Finds, chosen: list[Places]) -> None:
+        """Make what was chosen for a group of instances into explanations."""
+        distance = pool.task.distance(finds.rows, finds.of)
+        for instance, (place, places) in enumerate(zip(group.tolist(), chosen, strict=True)):
+            if instance in pool.failed:
+                self.failed[place] = pool.failed[instance]
+                continue
+            asked = int(pool.asked[instance])
+            self._done[place] = self._explanation(
+                place,
+                finds.rows[places],
+                finds.labels[places],
+                found_by=tuple(pool.names[finder] for finder in finds.finders[places]),
+                distance=distance[places],
+                shortfall=self._shortfall(len(places), asked, pool.stopped.get(instance)),
+                model_calls=1 + int(pool.calls[instance]),
+                model_rows=1 + asked,
+            )
+
+    def explanations(self) -> Explanations:
+        """Give all explanations; if some instances failed, raise an error that holds the others."""
+        blackbox = self._fitted.blackbox
+        places = sorted(self._done)
+        finished = Explanations(
+            [self._done[place] for place in places],
+            self._fitted.schema,
+            blackbox.calls - self._before[0],
+            blackbox.rows - self._before[1],
+        )
+        if self.failed:
+            place, error = min(self.failed.items())
+            raise IncompleteError(
+                f"{len(self.failed)} of {len(self._rows)} instances could not be explained; the first is "
+                f"X[{place}]: {error} The others are in this error's .finished.",
+                finished,
+                places,
+                self.failed,
+            ) from error
+        return finished
+
+    def _answer_at_once(self, place: int) -> None:
+        """Explain an instance that already has the decision asked for: nothing has to change."""
+        reason = f"the decision already is {self._settings.target}"
+        none = np.asarray(self._decisions[place])[None][:0]
+        shortfall = Shortfall(self._settings.k, 0, reason)
+        self._done[place] = self._explanation(place, self._rows[:0], none, shortfall=shortfall)
+
+    def _shortfall(self, found: int, asked: int, stopped: str | None) -> Shortfall | None:
+        """Say why there are fewer than k, if there are."""
+        k = self._settings.k
+        if found == k:
+            return None
+        if stopped is None and not asked:
+            stopped = "the constraints leave no row to ask about"
+        counted = f"{found} admissible counterfactual{'s' * (found != 1)}" if found else "no counterfactual"
+        reason = stopped or f"{counted} turned up among {asked:,} rows asked about"
+        return Shortfall(k, found, reason)
+
+    def _explanation(self, place: int, rows: Rows, labels: Labels, **facts: Any) -> Explanation:
+        defaults: dict[str, Any] = {"found_by": (), "distance": np.empty(0), "model_calls": 1, "model_rows": 1}
+        return Explanation(
+            schema=self._fitted.schema,
+            row=self._rows[place],
+            decision=self._decisions[place],
+            rows=rows,
+            labels=labels,
+            k=self._settings.k,
+            target=str(self._settings.target),
+            **(defaults | facts),
+        )
+
+
+def _obeys(rule: Rule, schema: Schema, x: Rows, rows: Rows, instance: int) -> Mask:
+    """Ask the user's own rule which rows are admissible."""
+    mask = np.asarray(rule(schema.decode(rows), schema.decode(x[[instance]])))
+    if mask.shape != (len(rows),) or mask.dtype != np.bool_:
+        raise ValueError(
+            f"rule must return one truth value a candidate: {len(rows)} candidates, "
+            f"got shape {mask.shape} of {mask.dtype}."
+        )
+    return mask

@@ -1,0 +1,292 @@
+"""Saving a fitted explainer without its model, and loading it again.
+
+The file is a zip of one JSON text and some arrays. Nothing in it is pickled and no module is imported because
+of it, so that loading a file runs no code of the file's author.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint import storage
+from counterpoint.blackbox import BlackBox, Labels
+from counterpoint.distances import Distance
+from counterpoint.explainers import Explainer
+from counterpoint.polish import Polish
+from counterpoint.population import Population
+from counterpoint.schema import Rows, Schema
+from counterpoint.selection import Selection
+from counterpoint.task import Rule
+
+FORMAT = "counterpoint explainer"
+VERSION = 1
+TEXT = "explainer.json"
+
+# A loaded explainer's model is asked about at most so many known instances, to see that it is the right one.
+ASKED = 100
+
+# Parameters that are objects, besides explainers.
+PARTS = (Polish, Selection)
+
+Plain = Any
+
+
+def save(explainer: Explainer, path: str | os.PathLike[str]) -> None:
+    """Save a fitted explainer to a file, without its model; `load` reads it back.
+
+    Parameters
+    ----------
+    explainer
+        A fitted explainer. Its parameters must be plain data: numbers, texts, lists, other explainers.
+    path
+        The file to write. An old one is replaced only once the new one is complete.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import counterpoint as cp
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> def model(rows):
+    ...     return rows[:, 0] > 0
+    >>> explainer = cp.Tree().fit(model, X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(explainer, folder + "/tree.cp")
+    ...     again = load(folder + "/tree.cp", model)
+    >>> bool((again.explain(X[0]).rows == explainer.explain(X[0]).rows).all())
+    True
+    """
+    fitted = explainer._fitted()
+    meta = {
+        "format": FORMAT,
+        "version": VERSION,
+        "explainer": _to_plain(explainer, type(explainer).__name__),
+        "schema": storage.schema_to_plain(fitted.schema),
+        "rule": fitted.rule is not None,
+    }
+    known = fitted.known
+    arrays = {"rows": known.rows, "labels": known.labels}
+    arrays |= {f"distance.{field.name}": getattr(known.distance, field.name) for field in fields(Distance)}
+    _write(Path(path), json.dumps(meta, allow_nan=False), arrays)
+
+
+def load(path: str | os.PathLike[str], model: Any, *, rule: Rule | None = None) -> Explainer:
+    """Load a fitted explainer that `save` wrote; it gives the same answers as the one that was saved.
+
+    Parameters
+    ----------
+    path
+        The file to read.
+    model
+        The model that the explainer was fitted with, which is not in the file. It is asked about some known
+        instances, to see that it decides as it did.
+    rule
+        The user's own test of candidates; needed if the saved explainer had one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import counterpoint as cp
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(cp.Sphere(seed=3).fit(lambda rows: rows[:, 0] > 0, X), folder + "/sphere.cp")
+    ...     load(folder + "/sphere.cp", lambda rows: rows[:, 0] > 0)
+    Sphere(directions=50, radius=4.0, rounds=3, seed=3)
+    """
+    saved = _read(Path(path))
+    if saved.rule and rule is None:
+        raise ValueError(
+            f"The explainer in {path} was fitted with a rule, which is not in the file; give rule= again."
+        )
+    if rule is not None and not callable(rule):
+        raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")
+    blackbox = BlackBox(model, saved.schema)
+    _check_model(blackbox, saved.known)
+    return saved.explainer._fit_known(saved.schema, blackbox, saved.known, rule)
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """What a file holds."""
+
+    explainer: Explainer
+    schema: Schema
+    known: Population
+    rule: bool
+
+
+def _write(path: Path, text: str, arrays: dict[str, NDArray[Any]]) -> None:
+    """Write a file beside the old one, then put it in its place, so that no half-written one is ever seen."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"Cannot save to {path}: there is no folder {path.parent}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"Cannot save to {path}: it is a folder; give the name of a file.")
+    draft = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        with draft.open("xb") as file:
+            with ZipFile(file, "w") as archive:
+                # A ZipInfo of its own carries no date: the same explainer makes the same file.
+                archive.writestr(ZipInfo(TEXT), text, ZIP_DEFLATED)
+                for name, array in arrays.items():
+                    with archive.open(_deflated(f"{name}.npy"), "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _deflated(name: str) -> ZipInfo:
+    info = ZipInfo(name)
+    info.compress_type = ZIP_DEFLATED
+    return info
+
+
+def _read(path: Path) -> _Saved:
+    """Read a file, and refuse one that is not ours, of another version, or damaged."""
+    with path.open("rb") as file:
+        try:
+            with ZipFile(file) as archive:
+                meta = json.loads(archive.read(TEXT))
+                members = [name for name in archive.namelist() if name.endswith(".npy")]
+                arrays = {name[: -len(".npy")]: _array(archive, name) for name in members}
+            ours = meta["format"] == FORMAT
+        except Exception as error:  # a damaged zip raises whatever its damage leads to
+            raise _unreadable(path, error) from error
+    if not ours:
+        raise _unreadable(path, f"its format is {meta['format']!r}")
+    if meta.get("version") != VERSION:
+        raise ValueError(
+            f"{path} has format version {meta.get('version')}, but this counterpoint reads {VERSION}. "
+            f"Load it with the version that saved it, or fit and save again."
+        )
+    return _restore(path, meta, arrays)
+
+
+def _array(archive: ZipFile, name: str) -> NDArray[Any]:
+    with archive.open(name) as member:
+        return np.asarray(np.lib.format.read_array(member, allow_pickle=False))
+
+
+def _restore(path: Path, meta: dict[str, Plain], arrays: dict[str, NDArray[Any]]) -> _Saved:
+    """Make the parts of an explainer from plain data and arrays."""
+    try:
+        explainer = _from_plain(meta["explainer"])
+        schema = storage.schema_from_plain(meta["schema"])
+        distance = Distance(**{field.name: arrays[f"distance.{field.name}"] for field in fields(Distance)})
+        rows, labels = arrays["rows"], arrays["labels"]
+        _check_shapes(schema, rows, labels, distance)
+        return _Saved(explainer, schema, Population(schema, rows, labels, distance), bool(meta["rule"]))
+    except (_UnknownClassError, ImportError):
+        raise
+    except Exception as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, why: object) -> ValueError:
+    return ValueError(f"{path} is no saved explainer, or it is damaged: {why or type(why).__name__}.")
+
+
+def _check_shapes(schema: Schema, rows: Rows, labels: Labels, distance: Distance) -> None:
+    """Refuse arrays that do not belong together."""
+    width = len(schema.features)
+    if rows.ndim != 2 or rows.shape[1] != width or rows.dtype != np.float64 or not len(rows):
+        raise ValueError(f"its known instances have shape {rows.shape} of {rows.dtype} for {width} features")
+    if labels.ndim not in (1, 2) or len(labels) != len(rows):
+        raise ValueError(f"it has {len(rows)} known instances, but labels of shape {labels.shape}")
+    if distance.weight.shape != (width,) or distance.median.shape != (width,):
+        raise ValueError(f"its distance is not of {width} features")
+
+
+def _check_model(blackbox: BlackBox, known: Population) -> None:
+    """Refuse a model that decides known instances differently from the one the explainer was fitted with."""
+    places = np.unique(np.linspace(0, len(known.rows) - 1, ASKED).astype(np.intp))
+    expected, labels = known.labels[places], blackbox.predict(known.rows[places])
+    if labels.shape == expected.shape and labels.dtype.kind == expected.dtype.kind == "f":
+        # The same model can differ in the last digits on another machine.
+        same = np.isclose(labels, expected, rtol=1e-4, atol=1e-6)
+    else:
+        same = labels == expected if labels.shape == expected.shape else np.zeros(len(places), dtype=np.bool_)
+    wrong = ~np.asarray(same).reshape(len(places), -1).all(axis=1)
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(
+            f"The model decides {int(wrong.sum())} of {len(places)} known instances differently from the one "
+            f"the explainer was fitted with, the first as {labels[first]!s} instead of {expected[first]!s}. "
+            f"Load it with that model, or fit again."
+        )
+
+
+class _UnknownClassError(ValueError):
+    """A file names an explainer that nobody has imported."""
+
+
+def _to_plain(value: Any, where: str) -> Plain:
+    """Turn a parameter into plain data; `where` names it, should that fail."""
+    if isinstance(value, (Explainer, *PARTS)):
+        if not is_dataclass(value):
+            raise TypeError(f"{where} cannot be saved: {type(value).__name__} is no dataclass; make it one.")
+        names = [field.name for field in fields(value) if field.init]
+        parameters = {name: _to_plain(getattr(value, name), f"{where}.{name}") for name in names}
+        return {"class": [type(value).__module__, type(value).__qualname__], "parameters": parameters}
+    if isinstance(value, list | tuple):
+        tag = "list" if isinstance(value, list) else "tuple"
+        return {tag: [_to_plain(part, f"{where}[{i}]") for i, part in enumerate(value)]}
+    if isinstance(value, dict):
+        pairs = [(_to_plain(key, where), _to_plain(part, f"{where}[{key!r}]")) for key, part in value.items()]
+        return {"dict": [list(pair) for pair in pairs]}
+    try:
+        return storage.value_to_plain(value)
+    except TypeError:
+        raise TypeError(
+            f"{where} cannot be saved: {value!r} is no plain data. Use numbers, texts, bools, None, lists of "
+            f"them, or explainers."
+        ) from None
+
+
+def _from_plain(plain: Plain) -> Any:
+    """Turn plain data back into a parameter."""
+    if not isinstance(plain, dict):
+        return plain
+    if "class" in plain:
+        kind = _find_class(*plain["class"])
+        return kind(**{name: _from_plain(value) for name, value in plain["parameters"].items()})
+    ((tag, content),) = plain.items()
+    if tag in ("list", "tuple"):
+        parts = [_from_plain(part) for part in content]
+        return parts if tag == "list" else tuple(parts)
+    if tag == "dict":
+        return {_from_plain(key): _from_plain(value) for key, value in content}
+    return storage.value_from_plain(plain)
+
+
+def _find_class(module: str, name: str) -> type[Any]:
+    """Find a class by its name among those that are already imported; the file must not choose what runs."""
+    named = [kind for kind in (*_subclasses(Explainer), *PARTS) if kind.__qualname__ == name]
+    here = [kind for kind in named if kind.__module__ == module]
+    if here:
+        return here[-1]  # a notebook cell that ran twice has defined it twice
+    if len(named) == 1:
+        return named[0]
+    raise _UnknownClassError(
+        f"The saved explainer is a {name}, which {module} defines. Import {module} before loading."
+        if not named
+        else f"The saved explainer is the {name} of {module}, but only others of that name are imported: "
+        f"{[kind.__module__ for kind in named]}. Import {module} before loading."
+    )
+
+
+def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)

@@ -1,0 +1,198 @@
+"""S: the guarantee of cost-scaled greedy against exhaustive search, and what a selection does for a task."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import counterpoint as cp
+from counterpoint.bounds import Rules
+from counterpoint.population import Population
+from counterpoint.selection import cost_scaled_greedy, implausibility, neighbourhoods
+from counterpoint.target import Target
+
+fast = settings(max_examples=150, deadline=None, derandomize=True, database=None)
+
+
+@st.composite
+def covers(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
+    """Draw who covers whom, what each costs, and k."""
+    size, things = draw(st.integers(1, 7)), draw(st.integers(1, 8))
+    mask = draw(arrays(np.bool_, (size, things)))
+    cost = draw(arrays(np.float64, size, elements=st.floats(0, 4)))
+    return mask, cost, draw(st.integers(1, size + 1))
+
+
+def subsets(size: int, k: int) -> list[tuple[int, ...]]:
+    return [chosen for count in range(k + 1) for chosen in combinations(range(size), count)]
+
+
+def coverage(mask: np.ndarray, chosen: list[int] | tuple[int, ...]) -> int:
+    return int(mask[list(chosen)].any(axis=0).sum()) if len(chosen) else 0
+
+
+# ---------------------------------------------------------------- cost-scaled greedy
+
+
+@fast
+@given(covers())
+def test_greedy_keeps_its_guarantee_against_every_other_choice(problem: tuple) -> None:
+    mask, cost, k = problem
+    chosen = cost_scaled_greedy(mask, cost, k).tolist()
+    value = coverage(mask, chosen) - cost[chosen].sum()
+    best = max(coverage(mask, t) / 2 - cost[list(t)].sum() for t in subsets(len(cost), k))
+    assert value >= best - 1e-9
+
+
+@fast
+@given(covers())
+def test_greedy_never_does_worse_than_choosing_nothing(problem: tuple) -> None:
+    mask, cost, k = problem
+    chosen = cost_scaled_greedy(mask, cost, k).tolist()
+    assert coverage(mask, chosen) - cost[chosen].sum() >= -1e-9
+
+
+@fast
+@given(covers())
+def test_greedy_chooses_at_most_k_and_each_once_and_fill_chooses_k(problem: tuple) -> None:
+    mask, cost, k = problem
+    chosen, filled = cost_scaled_greedy(mask, cost, k), cost_scaled_greedy(mask, cost, k, fill=True)
+    assert len(chosen) <= k
+    assert len(set(filled.tolist())) == len(filled) == min(k, len(cost))
+    assert filled[: len(chosen)].tolist() == chosen.tolist()
+
+
+def test_greedy_takes_the_cheaper_of_equals_and_then_what_covers_more() -> None:
+    mask = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=bool)
+    cost = np.array([0.3, 0.2, 0.1, 0.4])
+    assert cost_scaled_greedy(mask, cost, 3).tolist() == [1, 2, 3]
+
+
+def test_greedy_stops_where_nothing_is_worth_twice_its_cost() -> None:
+    mask = np.eye(3, dtype=bool)
+    assert cost_scaled_greedy(mask, np.array([0.6, 0.5, 0.4]), 3).tolist() == [2]
+    assert cost_scaled_greedy(mask, np.array([0.6, 0.5, 0.4]), 3, fill=True).tolist() == [2, 1, 0]
+
+
+def test_greedy_of_nothing_chooses_nothing() -> None:
+    assert cost_scaled_greedy(np.zeros((0, 0), dtype=bool), np.empty(0), 3).tolist() == []
+
+
+# ---------------------------------------------------------------- neighbourhoods
+
+
+@fast
+@given(
+    st.integers(1, 9).flatmap(lambda n: arrays(np.float64, (n, 2), elements=st.integers(-3, 3))),
+    st.integers(1, 10),
+)
+def test_a_neighbourhood_is_oneself_and_the_nearest_others(points: np.ndarray, h: int) -> None:
+    away = np.abs(points[:, None] - points[None]).sum(axis=2)
+    masks = neighbourhoods(away, h)
+    assert (masks.sum(axis=1) == min(h, len(points))).all()
+    assert masks.diagonal().all()
+    for inside, far in zip(masks, away, strict=True):
+        assert inside.all() or far[inside].max() <= far[~inside].min()
+
+
+def test_neighbourhoods_leave_the_distances_as_they_are() -> None:
+    away = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    before = away.copy()
+    neighbourhoods(away, 2)
+    np.testing.assert_array_equal(away, before)
+
+
+# ---------------------------------------------------------------- select
+
+X = np.random.default_rng(0).normal(size=(80, 3))
+
+
+def pose(x: np.ndarray, k: int = 3) -> cp.Task:
+    schema = cp.Schema.infer(X)
+    return cp.Task(
+        x=x,
+        decision=False,
+        k=k,
+        known=Population.of(schema, X, X[:, 0] > 0),
+        features=np.arange(3),
+        bounds=Rules.of(schema).around(x),
+        target=Target(),
+    )
+
+
+TASK = pose(np.array([-1.0, 0.0, 0.0]))
+
+
+@fast
+@given(
+    st.integers(0, 40),
+    st.integers(1, 12),
+    st.sampled_from([cp.BALANCED, cp.CLOSE, cp.DIVERSE, cp.PLAUSIBLE, cp.Selection(fill=False, most=5)]),
+    st.integers(0, 99),
+)
+def test_select_gives_distinct_places_at_most_k(
+    size: int, k: int, selection: cp.Selection, seed: int
+) -> None:
+    rows = np.random.default_rng(seed).normal(size=(size, 3))
+    chosen = selection.select(TASK, rows, k)
+    assert len(set(chosen.tolist())) == len(chosen) <= min(k, size)
+    assert ((chosen >= 0) & (chosen < size)).all()
+    if selection.fill:
+        assert len(chosen) == min(k, size)
+
+
+def test_select_does_not_mind_rows_that_are_all_alike() -> None:
+    rows = np.repeat([[1.0, 0.0, 0.0]], 6, axis=0)
+    assert len(cp.BALANCED.select(TASK, rows, 3)) == 3
+
+
+def test_select_does_not_mind_rows_that_are_known_instances() -> None:
+    rows = X[X[:, 0] > 0][:10]
+    assert len(cp.PLAUSIBLE.select(TASK, rows, 4)) == 4
+
+
+def test_one_of_each_cluster_is_chosen() -> None:
+    rng = np.random.default_rng(0)
+    centres = np.array([[1.0, 0.0, 0.0], [1.0, 3.0, 0.0], [1.0, 0.0, 3.0]])
+    rows = np.repeat(centres, 10, axis=0) + rng.normal(size=(30, 3)) * 0.01
+    chosen = cp.DIVERSE.select(TASK, rows, 3)
+    assert sorted(chosen // 10) == [0, 1, 2]
+
+
+def test_a_dearer_distance_chooses_nearer_rows() -> None:
+    rows = np.random.default_rng(1).normal(size=(60, 3)) * 2
+    near, far = cp.CLOSE.select(TASK, rows, 5), cp.DIVERSE.select(TASK, rows, 5)
+    assert TASK.distance(rows[near]).mean() < TASK.distance(rows[far]).mean()
+
+
+def test_a_dearer_implausibility_chooses_rows_nearer_to_known_ones() -> None:
+    rows = np.concatenate([X[X[:, 0] > 0][:20], np.random.default_rng(1).normal(size=(40, 3)) * 3])
+    plausible, close = cp.PLAUSIBLE.select(TASK, rows, 5), cp.DIVERSE.select(TASK, rows, 5)
+    assert implausibility(TASK, rows[plausible]).mean() < implausibility(TASK, rows[close]).mean()
+
+
+def test_each_change_has_its_price() -> None:
+    rows = np.array([[1.0, 0.0, 0.0], [1.0, 1e-9, 0.0], [1.0, 1e-9, 1e-9]])
+    cost = cp.Selection(distance=0.0, implausibility=0.0, changes=0.5).costs(TASK, rows)
+    np.testing.assert_allclose(cost, [0.5, 1.0, 1.5])
+
+
+def test_implausibility_is_the_distance_to_the_nearest_known_instance() -> None:
+    rows = np.random.default_rng(1).normal(size=(10, 3))
+    np.testing.assert_allclose(implausibility(TASK, rows), TASK.known.nearest(rows))
+    np.testing.assert_allclose(implausibility(TASK, X[:5]), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [{"distance": -1.0}, {"changes": np.nan}, {"most": 0}, {"neighbours": 0}])
+def test_a_selection_refuses_what_makes_no_sense(wrong: dict) -> None:
+    with pytest.raises(ValueError, match="at least"):
+        cp.Selection(**wrong)
+
+
+@pytest.mark.xfail(reason="only Selection.most rows are looked at, though k is larger")
+def test_more_than_most_are_chosen_where_k_asks_for_them() -> None:
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    assert len(cp.Selection(most=10).select(TASK, rows, 20)) == 20
