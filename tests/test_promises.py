@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 import counterpoint as cp
-from counterpoint import engine, testing
+from counterpoint import testing
 from counterpoint.explainers import base
-from counterpoint.explainers.base import Answer
 
 EXPLAINERS = [
     cp.Neighbours(candidates=30),
@@ -234,7 +233,8 @@ def test_any_wave_size_gives_identical_answers(problem: testing._Problem, explai
     answers = {}
     for wave in (1, 2, 128):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(base, "run", partial(engine.run, wave=wave))
+            patch.setattr(base, "WAVE", wave)
+            patch.setattr(testing, "ROUNDS", 500)
             answers[wave] = testing._Trial(explainer, problem).answers
     for one, two, all_ in zip(answers[1], answers[2], answers[128], strict=True):
         assert testing._difference(one, two) is None
@@ -250,7 +250,7 @@ def test_earlier_questions_do_not_change_later_answers(
     used = fresh.fitted(explainer)
     for k, max_changes in ((1, 1), (4, None), (2, 2)):
         used.explain_many(problem.instances, k, max_changes=max_changes, progress=False)
-    for a, b in zip(fresh.answers, fresh.explain(used, slice(None)), strict=True):
+    for a, b in zip(fresh.answers, fresh.explain(used, problem.instances), strict=True):
         assert testing._difference(a, b) is None
 
 
@@ -280,75 +280,87 @@ class Honest(cp.Explainer):
     seed: int = 0
 
     def search(self, task: cp.Task) -> cp.Search:
-        rows = task.project(task.nearest_unlike(50))
-        labels = yield rows
-        return np.unique(rows[task.flips(labels)], axis=0)
+        yield task.project(*task.nearest_unlike(50))
 
 
-class AnswersWithWhatItLikes(Honest):
-    """Skips the pool, so that nothing checks what it answers."""
+class Spoils(Honest):
+    """Answers with what it likes, past everything that checks an answer."""
 
-    def answer(self, task: cp.Task) -> Any:
-        answer = yield from super().answer(task)
-        if not len(answer.rows):
+    def _explain(self, *args: Any) -> Any:
+        answers = super()._explain(*args)
+        return cp.Explanations([self.spoiled(answer) for answer in answers], answers.schema)
+
+    def spoiled(self, answer: cp.Explanation) -> cp.Explanation:
+        if not len(answer):
             return answer
-        rows = self.spoil(task, answer.rows)
-        return Answer(rows, np.resize(answer.labels, len(rows)), (answer.finders * 9)[: len(rows)])
+        rows = self.spoil(answer)
+        names, labels = (answer.found_by * 9)[: len(rows)], np.resize(answer.labels, len(rows))
+        away = np.resize(answer.distance, len(rows))
+        return replace(answer, rows=rows, labels=labels, found_by=names, distance=away)
+
+    def spoil(self, answer: cp.Explanation) -> Any:
+        raise NotImplementedError
 
 
-class NeverAsked(AnswersWithWhatItLikes):
-    def spoil(self, task: cp.Task, rows: Any) -> Any:
-        numbers = task.known.schema.continuous
-        rows = rows.copy()
+class NeverAsked(Spoils):
+    def spoil(self, answer: cp.Explanation) -> Any:
+        rows, numbers = answer.rows.copy(), answer.schema.continuous
         rows[:, numbers] = rows[:, numbers] + 1e-9
         return rows
 
 
-class DoesNotFlip(AnswersWithWhatItLikes):
-    def spoil(self, task: cp.Task, rows: Any) -> Any:
-        return task.known.rows[~task.flips(task.known.labels)][:1]
+class DoesNotFlip(Spoils):
+    def spoil(self, answer: cp.Explanation) -> Any:
+        known = self.fitted_.known
+        return known.rows[known.labels == answer.decision][:1]
 
 
-class TouchesImmutable(AnswersWithWhatItLikes):
-    def spoil(self, task: cp.Task, rows: Any) -> Any:
-        return task.nearest_unlike(1)
+class TouchesImmutable(Spoils):
+    def spoil(self, answer: cp.Explanation) -> Any:
+        known = self.fitted_.known
+        return known.rows[known.labels != answer.decision][:1]
 
 
-class TooMany(AnswersWithWhatItLikes):
-    def spoil(self, task: cp.Task, rows: Any) -> Any:
-        return task.known.rows[: task.k + 1]
+class TooMany(Spoils):
+    def spoil(self, answer: cp.Explanation) -> Any:
+        return self.fitted_.known.rows[: answer.k + 1]
 
 
-class Twice(AnswersWithWhatItLikes):
-    def spoil(self, task: cp.Task, rows: Any) -> Any:
-        return np.repeat(rows[:1], 2, axis=0)
+class Twice(Spoils):
+    def spoil(self, answer: cp.Explanation) -> Any:
+        return np.repeat(answer.rows[:1], 2, axis=0)
 
 
-class Itself(AnswersWithWhatItLikes):
-    def spoil(self, task: cp.Task, rows: Any) -> Any:
-        return task.x[None]
+class Itself(Spoils):
+    def spoil(self, answer: cp.Explanation) -> Any:
+        return answer.row[None]
 
 
-class Silent(Honest):
-    def explain_many(self, *args: Any, **options: Any) -> Any:
-        answers = super().explain_many(*args, **options)
-        return cp.Explanations([replace(a, shortfall=None) for a in answers], answers.schema)
+class Silent(Spoils):
+    def spoiled(self, answer: cp.Explanation) -> cp.Explanation:
+        return replace(answer, shortfall=None)
 
 
 class Moody(Honest):
     def search(self, task: cp.Task) -> cp.Search:
-        rows = task.project(task.nearest_unlike(50))
-        labels = yield rows
-        finds = rows[task.flips(labels)]
-        return finds[np.random.default_rng().permutation(len(finds))[:2]]
+        question = task.project(*task.nearest_unlike(50))
+        some = np.random.default_rng().random(len(question.of)) < 0.5
+        yield cp.Question(question.rows[some], question.of[some])
 
 
 class Remembers(Honest):
     def search(self, task: cp.Task) -> cp.Search:
         self.count = getattr(self, "count", 0) + 1
-        rows = task.project(task.nearest_unlike(50))
-        labels = yield rows
-        return rows[task.flips(labels)][: self.count % 3]
+        yield task.project(*task.nearest_unlike(self.count))
+
+
+class DrawsForAllTogether(Honest):
+    """Draws fresh numbers for each instance, so that the second of a batch gets others than it would alone."""
+
+    def search(self, task: cp.Task) -> cp.Search:
+        rows, of = task.nearest_unlike(50)
+        keep = task.rng().random(rows.shape) < 0.3
+        yield task.project(np.where(keep, task.x[of], rows), of)
 
 
 class WritesToX(Honest):
@@ -370,27 +382,26 @@ class WritesToKnown(Honest):
 class NeverEnds(Honest):
     def search(self, task: cp.Task) -> cp.Search:
         while True:
-            yield task.project(task.nearest_unlike(5))
+            yield task.project(*task.nearest_unlike(5))
 
 
 class NeverAdmissible(Honest):
     def search(self, task: cp.Task) -> cp.Search:
         while True:
-            yield task.x[None]
+            yield cp.Question(task.x, np.arange(len(task)))
 
 
 class NeverEndsAtAll(Honest):
-    def answer(self, task: cp.Task) -> Any:
+    def gather(self, task: cp.Task, pool: Any) -> Any:
         while True:
-            yield task.project(task.nearest_unlike(5))
+            yield task.project(*task.nearest_unlike(5))
 
 
 class GivesUpLoudly(Honest):
     def search(self, task: cp.Task) -> cp.Search:
-        finds = yield from super().search(task)
-        if not len(finds):
+        labels = yield task.project(*task.nearest_unlike(50))
+        if not task.flips(labels).any():
             raise LookupError("no counterfactual found")
-        return finds
 
 
 CHEATS = {
@@ -403,6 +414,7 @@ CHEATS = {
     Silent: "but its shortfall is None",
     Moody: "gets other counterfactuals",
     Remembers: "gets other counterfactuals",
+    DrawsForAllTogether: "gets other counterfactuals",
     WritesToX: "X changed",
     WritesToKnown: "the known rows of its task changed",
     NeverEnds: "called more than 50 times",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -148,7 +148,8 @@ class Ensemble(Explainer):
         if self.polish is None or not len(instances):
             return
         finds = pool.finds()
-        cost = self.selection.costs(task, finds)
+        # Implausibility takes the longest to measure, and polish moves candidates anyway.
+        cost = replace(self.selection, implausibility=0.0).costs(task, finds)
         count = max(10, self.starts * task.k)
         starts = np.concatenate(
             [np.empty(0, dtype=np.intp)]

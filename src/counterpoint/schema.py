@@ -143,9 +143,9 @@ class Feature:
                 raise ValueError(self._never_missing(what) + f" Known: {_listed(self.categories)}.")
             codes[missing] = self.categories.index(None)
         if (codes < 0).any():
-            value = values[np.argmax(codes < 0)]
+            value = values[int(np.argmax(codes < 0))]
             raise ValueError(
-                f"{what} has the unknown category {value!r} in {self.name!r}. Give a known one, or fit again "
+                f"{what} has the unknown category {_listed([value])[1:-1]} in {self.name!r}. Give a known one, or fit again "
                 f"with known instances that have it. Known: {_listed(self.categories)}."
             )
         return codes
@@ -180,7 +180,7 @@ class Feature:
 
     def _not_a_number(self, value: Any, what: str) -> TypeError:
         cure = "If it is a category, name it in categorical=." if what == "X" else "Give a number."
-        return TypeError(f"{what} must hold numbers in {self.name!r}, got {value!r}. {cure}")
+        return TypeError(f"{what} must hold numbers in {self.name!r}, got {_listed([value])[1:-1]}. {cure}")
 
     def _never_missing(self, what: str) -> str:
         return (
@@ -545,5 +545,6 @@ def _resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tupl
 
 def _listed(values: Sequence[Any], most: int = 20) -> str:
     """List values, but not a thousand of them."""
-    listed = ", ".join(repr(value) for value in values[:most])
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values[:most]]
+    listed = ", ".join(repr(value) for value in plain)
     return f"[{listed}{f', … ({len(values)} in all)' if len(values) > most else ''}]"

@@ -51,9 +51,9 @@ class Selection:
     2.0
     """
 
-    distance: float = 0.5
-    implausibility: float = 0.5
-    changes: float = 0.1
+    distance: float = 0.3
+    implausibility: float = 0.4
+    changes: float = 0.3
     neighbours: int | None = None
     fill: bool = True
     most: int = 150
@@ -153,6 +153,6 @@ def cost_scaled_greedy(covers: Mask, cost: Row, k: int, fill: bool = False) -> P
 
 
 BALANCED = Selection()
-CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.3)
-DIVERSE = Selection(distance=0.1, implausibility=0.1, changes=0.05)
-PLAUSIBLE = Selection(distance=0.2, implausibility=2.0, changes=0.0)
+CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2)
+DIVERSE = Selection(distance=0.0, implausibility=0.0, changes=0.1, most=400)
+PLAUSIBLE = Selection(distance=0.5, implausibility=2.0, changes=0.2)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoint.engine import Lockstep
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.schema import Row, Rows
 from counterpoint.surrogate import Surrogate
-from counterpoint.task import Question, Search, Task, nearest
+from counterpoint.task import Places, Question, Search, Task, nearest
 
 # Rounds spent on coming nearer to x, once something flips.
 NEARER = 3
@@ -60,35 +59,36 @@ class Evolution(Explainer):
 
     def search(self, task: Task) -> Search:
         """Breed on the surrogate, ask about the best, and breed from what flips, ever nearer to x."""
-        # Every instance is bred with the same draws, so that none depends on the others.
-        searches = Lockstep()
-        for instance in range(len(task)):
-            searches.add(self._evolve(task.only(np.array([instance])), instance))
-        while (question := searches.question()) is not None:
-            searches.answer((yield question))
-
-    def _evolve(self, task: Task, instance: int) -> Search:
-        """Search for one instance."""
         nursery = _Nursery(task, Surrogate.of(task), task.rng(), task.unlike(), self.islands, self.population)
-        parents, enough = nursery.founders(), np.inf
-        finds, left = task.x[:0], self.rounds
-        while left > 0:
+        parents, enough = nursery.founders(), np.full(len(task), np.inf)
+        finds, left = [task.x[:0]] * len(task), np.full(len(task), self.rounds)
+        while (left > 0).any():
             for _ in range(self.generations):
                 parents = nursery.next_generation(parents, enough)
-            best = parents[:, : -(-self.candidates // self.islands)].reshape(-1, task.x.shape[1])
-            flips = task.flips((yield Question(best, np.full(len(best), instance))))
+            rows, of = self._best(parents, np.flatnonzero(left > 0))
+            flips = task.flips((yield Question(rows, of)))
             left -= 1
-            if flips.any() and not len(finds):
-                left = min(left, NEARER)
-            finds = nursery.nearest_distinct(np.concatenate([finds, best[flips]]))
-            if len(finds):
-                enough = float(np.quantile(nursery.surrogate.score(finds), 0.1))
-                parents = np.repeat(finds[None], self.islands, axis=0)
+            for instance in np.unique(of[flips]).tolist():
+                if not len(finds[instance]):
+                    left[instance] = min(left[instance], NEARER)
+                found = np.concatenate([finds[instance], rows[flips & (of == instance)]])
+                finds[instance] = nursery.nearest_distinct(found, instance)
+                enough[instance] = np.quantile(nursery.surrogate.score(finds[instance]), 0.1)
+            for instance in np.flatnonzero([len(found) > 0 for found in finds]).tolist():
+                parents[instance] = np.resize(finds[instance], parents.shape[2:])
+
+    def _best(self, parents: Rows, instances: Places) -> Question:
+        """Take the best of each island."""
+        best = parents[instances, :, : -(-self.candidates // self.islands)].reshape(-1, parents.shape[3])
+        return Question(best, np.repeat(instances, len(best) // len(instances)))
 
 
 @dataclass(frozen=True)
 class _Nursery:
-    """Breeds candidates for one x, on several islands at once: island × candidate × feature."""
+    """Breeds candidates on several islands at once: instance × island × candidate × feature.
+
+    Every instance is bred with the same draws, so that none depends on the others.
+    """
 
     task: Task
     surrogate: Surrogate
@@ -102,51 +102,53 @@ class _Nursery:
         # What flips those may flip x.
         distance = self.task.known.distance.over(np.flatnonzero(~self.task.free))
         away = distance.measure(distance.embed(self.task.x), distance.embed(self.donors))
-        relatives = self.donors[nearest(away, self.population)[0]]
-        rows = self._project(np.concatenate([relatives, self._mixed(self.population)]))
-        return np.repeat(rows[None], self.islands, axis=0)
+        relatives = self.donors[nearest(away, self.population // 2)]
+        mixed = np.repeat(self._mixed((self.population,))[None], len(self.task), axis=0)
+        rows = self._projected(np.concatenate([relatives, mixed], axis=1)[:, None, : self.population])
+        return np.repeat(rows, self.islands, axis=1)
 
-    def next_generation(self, parents: Rows, enough: float) -> Rows:
+    def next_generation(self, parents: Rows, enough: Row) -> Rows:
         """Cross and mutate parents, and keep the best, best first.
 
         The best are those with the highest score; among those that score enough, the nearest to x.
         """
-        everyone = np.concatenate([parents, self._children(parents)], axis=1)
-        flat = everyone.reshape(-1, everyone.shape[2])
-        score = np.minimum(self.surrogate.score(flat), enough).reshape(everyone.shape[:2])
-        away = self._away(flat).reshape(everyone.shape[:2])
-        order = np.lexsort([away, -score], axis=1)
+        everyone = np.concatenate([parents, self._children(parents)], axis=2)
+        flat, of = self._flat(everyone)
+        score = np.minimum(self.surrogate.score(flat), enough[of]).reshape(everyone.shape[:3])
+        away = self.task.distance(flat, of).reshape(everyone.shape[:3])
+        order = np.lexsort([away, -score], axis=2)
         # A copy of a better candidate (same score and distance) goes to the end.
-        score, away = np.take_along_axis(score, order, 1), np.take_along_axis(away, order, 1)
+        score, away = np.take_along_axis(score, order, 2), np.take_along_axis(away, order, 2)
         copy = np.zeros(score.shape, dtype=np.bool_)
-        copy[:, 1:] = (score[:, 1:] == score[:, :-1]) & (away[:, 1:] == away[:, :-1])
-        order = np.take_along_axis(order, np.argsort(copy, axis=1, kind="stable"), 1)
-        return np.asarray(np.take_along_axis(everyone, order[:, : self.population, None], 1))
+        copy[..., 1:] = (score[..., 1:] == score[..., :-1]) & (away[..., 1:] == away[..., :-1])
+        order = np.take_along_axis(order, np.argsort(copy, axis=2, kind="stable"), 2)
+        return np.asarray(np.take_along_axis(everyone, order[..., : self.population, None], 2))
 
-    def nearest_distinct(self, rows: Rows) -> Rows:
-        """Keep the nearest rows, each once."""
+    def nearest_distinct(self, rows: Rows, instance: int) -> Rows:
+        """Keep the nearest rows of an instance, each once."""
         rows = np.unique(rows, axis=0)
-        return rows[np.argsort(self._away(rows), kind="stable")][: self.population]
+        away = self.task.distance(rows, np.full(len(rows), instance))
+        return rows[np.argsort(away, kind="stable")][: self.population]
 
     def _children(self, parents: Rows) -> Rows:
         """Take each value from one parent or the other, at times from a stranger, at times from x."""
         shape = (self.islands, self.population)
         island = np.arange(self.islands)[:, None]
-        mothers, fathers = (parents[island, self.rng.integers(parents.shape[1], size=shape)] for _ in range(2))
-        strangers = self._mixed(self.islands * self.population).reshape(mothers.shape)
-        draw = self.rng.uniform(size=mothers.shape)
-        children = np.where(draw < 0.5, mothers, fathers)
-        children = np.where(draw > 0.85, strangers, children)
-        children = np.where(draw < 0.15, self.task.x, children)
-        return self._project(children.reshape(-1, mothers.shape[2])).reshape(mothers.shape)
+        mother, father = (self.rng.integers(parents.shape[2], size=shape) for _ in range(2))
+        draw = self.rng.uniform(size=(*shape, parents.shape[3]))
+        children = np.where(draw < 0.5, parents[:, island, mother], parents[:, island, father])
+        children = np.where(draw > 0.85, self._mixed(shape), children)
+        children = np.where(draw < 0.15, self.task.x[:, None, None], children)
+        return self._projected(children)
 
-    def _mixed(self, count: int) -> Rows:
+    def _mixed(self, shape: tuple[int, ...]) -> Rows:
         """Draw each value from another donor."""
-        places = self.rng.integers(len(self.donors), size=(count, self.donors.shape[1]))
+        places = self.rng.integers(len(self.donors), size=(*shape, self.donors.shape[1]))
         return self.donors[places, np.arange(self.donors.shape[1])]
 
-    def _project(self, rows: Rows) -> Rows:
-        return self.task.project(rows, np.zeros(len(rows), dtype=np.intp)).rows
+    def _projected(self, rows: Rows) -> Rows:
+        return self.task.project(*self._flat(rows)).rows.reshape(rows.shape)
 
-    def _away(self, rows: Rows) -> Row:
-        return self.task.distance(rows, np.zeros(len(rows), dtype=np.intp))
+    def _flat(self, rows: Rows) -> Question:
+        each = int(np.prod(rows.shape[1:-1]))
+        return Question(rows.reshape(-1, rows.shape[-1]), np.repeat(np.arange(len(rows)), each))
