@@ -77,11 +77,18 @@ def test_prices_of_single_changes_sum_to_the_distance(missing):
 
 def test_some_features_can_be_measured_alone():
     _, rows, distance = fitted(table(missing=0.3))
-    some = np.array([0, 3, 4])
-    assert (distance.prices(rows, rows[1], some) == distance.prices(rows, rows[1])[:, some]).all()
-    assert np.allclose(
-        distance.from_x(rows, rows[1], some), distance.prices(rows, rows[1])[:, some].sum(axis=1)
-    )
+    for some in ([0, 3, 4], [1, 2], [4], [3]):
+        alone = distance.over(np.array(some)).between(rows[:5], rows)
+        expected = [distance.prices(rows, x)[:, some].sum(axis=1) for x in rows[:5]]
+        np.testing.assert_allclose(alone, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_each_row_can_have_an_x_of_its_own():
+    _, rows, distance = fitted(table(missing=0.3))
+    others = rows[::-1]
+    expected = np.diag(distance.between(rows, others))
+    np.testing.assert_allclose(distance.from_x(rows, others), expected, rtol=1e-12, atol=1e-12)
+    assert (changed(rows, others).any(axis=1) == (expected > 0)).all()
 
 
 def test_a_feature_whose_mad_is_0_is_measured_in_standard_deviations():

@@ -233,10 +233,8 @@ def test_a_model_that_writes_into_its_table_harms_nothing():
         return labels
 
     x = refused().iloc[0]
-    assert (
-        cp.Ensemble().fit(vandal, people()).explain(x).to_json()
-        == cp.Ensemble().fit(decide, people()).explain(x).to_json()
-    )
+    harmed, whole = (cp.Ensemble().fit(model, people()).explain(x) for model in (vandal, decide))
+    assert harmed.to_json() == whole.to_json()
 
 
 # What the model gets
@@ -569,7 +567,7 @@ def test_where_none_exists_the_answer_is_empty_and_says_why(explainer):
     assert len(explanation) == 0
     assert explanation.counterfactuals.columns.tolist() == X.columns.tolist()
     assert explanation.shortfall.found == 0
-    assert "no admissible counterfactual" in str(explanation)
+    assert explanation.shortfall.reason in str(explanation)
 
 
 def test_a_rule_that_allows_nothing_leaves_nothing():
@@ -670,7 +668,7 @@ BAD_FITS = {
     "huge ids": (
         lambda: fit(people().assign(id=np.arange(200) + 2**60)),
         ValueError,
-        r"X holds whole numbers beyond 2\*\*53 in 'id'.*Drop the feature if it is an id, or name it in categorical=",
+        r"X holds whole numbers beyond 2\*\*53 in 'id'.*Drop the feature if it is an id",
     ),
     "huge ids with gaps": (
         lambda: fit(people().assign(id=pd.array([None, 2**60] * 100, dtype="Int64"))),
@@ -928,7 +926,7 @@ BAD_X = {
     "part of a whole number": (
         changed_x(age=31.5),
         ValueError,
-        r"x has 31.5 in 'age', which holds whole numbers \(int64\). Give such a one, or make the column float64",
+        r"x has 31.5 in 'age', which holds whole numbers \(int64\). Give such a one",
     ),
     "infinite": (changed_x(income=np.inf), ValueError, "x has an infinite value in 'income'"),
     "missing number": (

@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import counterpoint as cp
 from counterpoint import testing
 from counterpoint.explainers import base
+from counterpoint.task import Question
 
 EXPLAINERS = [
     cp.Neighbours(candidates=30),
@@ -345,7 +346,7 @@ class Moody(Honest):
     def search(self, task: cp.Task) -> cp.Search:
         question = task.project(*task.nearest_unlike(50))
         some = np.random.default_rng().random(len(question.of)) < 0.5
-        yield cp.Question(question.rows[some], question.of[some])
+        yield Question(question.rows[some], question.of[some])
 
 
 class Remembers(Honest):
@@ -355,7 +356,7 @@ class Remembers(Honest):
 
 
 class DrawsForAllTogether(Honest):
-    """Draws fresh numbers for each instance, so that the second of a batch gets others than it would alone."""
+    """Draws fresh numbers for each instance, so that the second of a batch gets others than alone."""
 
     def search(self, task: cp.Task) -> cp.Search:
         rows, of = task.nearest_unlike(50)
@@ -388,7 +389,7 @@ class NeverEnds(Honest):
 class NeverAdmissible(Honest):
     def search(self, task: cp.Task) -> cp.Search:
         while True:
-            yield cp.Question(task.x, np.arange(len(task)))
+            yield Question(task.x, np.arange(len(task)))
 
 
 class NeverEndsAtAll(Honest):
@@ -417,9 +418,9 @@ CHEATS = {
     DrawsForAllTogether: "gets other counterfactuals",
     WritesToX: "X changed",
     WritesToKnown: "the known rows of its task changed",
-    NeverEnds: "called more than 50 times",
+    NeverEnds: "still asks after 50 questions",
     NeverAdmissible: "still asks after 50 questions",
-    NeverEndsAtAll: "called more than 50 times",
+    NeverEndsAtAll: "still asks after 50 questions",
     GivesUpLoudly: "no counterfactual found",
 }
 

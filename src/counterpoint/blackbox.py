@@ -167,6 +167,8 @@ def _labels(output: Any, expected: int) -> Labels:
 
 def _plain(labels: Labels) -> Labels:
     """Turn an array of objects that are texts, numbers or bools into an array of that type."""
+    if pd.api.types.infer_dtype(labels, skipna=False) == "string":
+        return labels.astype(str)
     values = [v.item() if isinstance(v, np.generic) else v for v in labels.ravel().tolist()]
     kinds = {type(value) for value in values}
     if not (kinds <= {str} or kinds <= {bytes} or kinds <= {int, float, bool}):

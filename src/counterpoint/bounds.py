@@ -6,7 +6,7 @@ law: the pool asks the model about no row that it refuses, so no search can brea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,24 +46,28 @@ class Grid:
     def __bool__(self) -> bool:
         return bool(self.narrow) or not np.isnan(self.steps).all()
 
-    def settle(self, rows: Rows) -> Rows:
-        """Move numbers to the nearest there are."""
-        with np.errstate(over="ignore"):
-            stepped = np.rint(rows / self.steps) * self.tops / self.bottoms
-            settled = np.where(np.isnan(self.steps), rows, stepped)
-            for dtype, places in self.narrow:
-                settled[..., places] = settled[..., places].astype(dtype)
+    def settle(self, values: Row, feature: NDArray[np.intp]) -> Row:
+        """Move the values of features to the nearest there are."""
+        steps = self.steps[feature]
+        stepped = np.rint(values / steps) * self.tops[feature] / self.bottoms[feature]
+        settled = np.where(np.isnan(steps), values, stepped)
+        for dtype, places in self.narrow:
+            mine = np.isin(feature, places)
+            with np.errstate(over="ignore"):
+                settled[mine] = settled[mine].astype(dtype)
         return settled
 
     def within(self, low: Row, high: Row) -> tuple[Row, Row]:
         """Find the first and last numbers there are within limits."""
-        first, last = self.settle(low), self.settle(high)
+        every = np.arange(len(self.steps))
+        first, last = self.settle(low, every), self.settle(high, every)
         # Rounding can leave them outside.
         first = np.where(first < low, self._next(first, 1), first)
         return first, np.where(last > high, self._next(last, -1), last)
 
     def _next(self, numbers: Row, way: int) -> Row:
-        after = self.settle(np.where(np.isnan(self.steps), numbers, numbers + way * self.steps))
+        stepped = np.where(np.isnan(self.steps), numbers, numbers + way * self.steps)
+        after = self.settle(stepped, np.arange(len(self.steps)))
         for dtype, places in self.narrow:
             end = np.array(way * np.inf, dtype=dtype)
             further = np.nextafter(numbers[places].astype(dtype), end)
@@ -83,6 +87,7 @@ class Rules:
     falling: Mask
     may_miss: Mask
     missing_code: Row  # the code of the missing category, NaN where there is none
+    is_category: Mask
     categories: Mask
     grid: Grid
 
@@ -110,6 +115,7 @@ class Rules:
             falling=np.array([f.direction < 0 for f in features], dtype=np.bool_),
             may_miss=np.array(free, dtype=np.bool_),
             missing_code=np.array(codes),
+            is_category=np.array([f.is_categorical for f in features], dtype=np.bool_),
             categories=categories,
             grid=grid,
         )
@@ -155,35 +161,60 @@ class Bounds:
 
     def project(self, rows: Rows, free: Mask) -> Rows:
         """Move rows to admissible ones: what is not free becomes x's, numbers are clipped and stepped."""
-        numbers = np.fmin(np.fmax(rows, self.low), self.high)
+        result = np.where(free & ~self.rules.frozen, rows, self.x)
+        cells = self._changed(result)
+        low, high = cells.limits
+        settled = np.fmin(np.fmax(cells.values, low), high)
         if self.rules.grid:
-            numbers = np.fmin(np.fmax(self.rules.grid.settle(numbers), self.low), self.high)
-        numbers = np.where(np.isnan(rows), rows, numbers)  # fmin and fmax would hide a missing value
-        result = np.where(free & ~self.rules.frozen & ~(rows == self.x), numbers, self.x)
-        forbidden = ~self._cells(result)
-        return np.where(forbidden, self.x, result) if forbidden.any() else result
+            settled = np.fmin(np.fmax(self.rules.grid.settle(settled, cells.feature), low), high)
+        settled = np.where(np.isnan(cells.values), cells.values, settled)  # fmin and fmax hide what is missing
+        allowed = self._allowed(replace(cells, values=settled))
+        result[cells.row, cells.feature] = np.where(allowed, settled, cells.own)
+        return result
 
     def admissible(self, rows: Rows) -> Mask:
-        """Tell which rows keep every constraint exactly."""
+        """Tell which rows keep every constraint exactly, and are not x itself."""
         rows = np.asarray(rows, dtype=np.float64)
         frozen = self.rules.frozen
         # Bit for bit: comparing the integers behind the floats also tells NaN from NaN and 0.0 from -0.0.
-        kept = (rows.view(np.int64) == self.x.view(np.int64))[:, frozen].all(axis=1)
-        return np.asarray(kept & self._cells(rows).all(axis=1))
+        kept = (rows.view(np.int64)[:, frozen] == self.x.view(np.int64)[..., frozen]).all(axis=1)
+        cells = self._changed(rows)
+        kept[cells.row[~self._allowed(cells)]] = False
+        differs = np.zeros(len(rows), dtype=np.bool_)
+        differs[cells.row[~(np.isnan(cells.values) & np.isnan(cells.own))]] = True
+        return np.asarray(kept & differs)
 
-    def _cells(self, rows: Rows) -> Mask:
-        """Tell which cells hold an admissible value; x's own value always is one."""
-        rules, x = self.rules, self.x
-        missing = np.isnan(rows)
-        inside = (rows >= self.low) & (rows <= self.high)
+    def _changed(self, rows: Rows) -> _Cells:
+        """Find the cells that differ from x: they are few, and all others are admissible."""
+        row, feature = np.nonzero(rows != self.x)
+        own, low, high = (
+            each[row, feature] if each.ndim == 2 else each[feature] for each in (self.x, self.low, self.high)
+        )
+        return _Cells(row, feature, rows[row, feature], own, (low, high))
+
+    def _allowed(self, cells: _Cells) -> Mask:
+        """Tell which cells hold an admissible value."""
+        rules, values, feature = self.rules, cells.values, cells.feature
+        missing = np.isnan(values)
+        inside = (values >= cells.limits[0]) & (values <= cells.limits[1])
         if rules.grid:
-            inside &= rules.grid.settle(rows) == rows
-        categorical = rules.schema.categorical
-        if len(categorical):
-            codes = np.where(inside, rows, -1)[:, categorical].astype(np.intp)
-            known = rules.categories[categorical, codes] & (codes == rows[:, categorical])
-            inside[:, categorical] = known & inside[:, categorical]
-        return np.asarray(inside | (missing & rules.may_miss) | (rows == x) | (missing & np.isnan(x)))
+            inside &= rules.grid.settle(values, feature) == values
+        category = rules.is_category[feature]
+        codes = np.where(inside & category, values, -1).astype(np.intp)
+        known = rules.categories[feature, codes] & (codes == values)
+        inside = np.where(category, known, inside)
+        return np.asarray(inside | (missing & (rules.may_miss[feature] | np.isnan(cells.own))))
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Some cells of a table: where they are, what they hold, what x holds there, and their limits."""
+
+    row: NDArray[np.intp]
+    feature: NDArray[np.intp]
+    values: Row
+    own: Row
+    limits: tuple[Row, Row]
 
 
 def _limits(schema: Schema, place: int) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from counterpoint.polish import Polish
 from counterpoint.pool import Asking, Finds, Pool
 from counterpoint.population import Population
 from counterpoint.selection import BALANCED, Selection
-from counterpoint.task import Places, Question, Search, Task
+from counterpoint.task import Places, Question, Search, Task, first_of_each
 
 
 def _default_explainers() -> tuple[Explainer, ...]:
@@ -80,7 +80,7 @@ class Ensemble(Explainer):
     size: int = 10
     instances: float = 0.2
     polish: Polish | None = field(default_factory=Polish)
-    starts: int = 4
+    starts: int = 8
     selection: Selection = BALANCED
     fallback: Explainer | None = field(default_factory=Evolution)
     seed: int = 0
@@ -126,35 +126,34 @@ class Ensemble(Explainer):
         for voice in self.voices_:
             pool.add(voice.search(task), type(voice.explainer).__name__)
         yield from pool.round()
-        everyone = np.arange(len(task))
         short = pool.counts < 2 * task.k
-        if self.fallback is not None and short.any():
-            places = everyone[short]
-            search = self.fallback.search(task.only(places))
-            pool.add(_renumbered(search, places), type(self.fallback).__name__)
-            self._add_polish(task, pool, everyone[~short])
-            yield from pool.finish()
-            self._add_polish(task, pool, places)
-        else:
-            self._add_polish(task, pool, everyone)
+        if self.fallback is None:
+            short[:] = False
+        self._polish(task, pool, np.flatnonzero(~short))
+        if short.any():
+            pool.add(self._help(task, pool, np.flatnonzero(short)), type(self.fallback).__name__)
         yield from pool.finish()
 
     def choose(self, task: Task, finds: Finds) -> list[Places]:
         """Select k of the pool for each instance."""
         return self.selection.select(task, finds, task.k)
 
-    def _add_polish(self, task: Task, pool: Pool, instances: Places) -> None:
+    def _help(self, task: Task, pool: Pool, instances: Places) -> Search:
+        """Search further for instances of which few counterfactuals were found, and polish what there is."""
+        assert self.fallback is not None
+        yield from _renumbered(self.fallback.search(task.only(instances)), instances)
+        self._polish(task, pool, instances)
+
+    def _polish(self, task: Task, pool: Pool, instances: Places) -> None:
         """Start polishing the most promising finds of some instances."""
         if self.polish is None or not len(instances):
             return
         finds = pool.finds()
         # Implausibility takes the longest to measure, and polish moves candidates anyway.
         cost = replace(self.selection, implausibility=0.0).costs(task, finds)
-        count = max(10, self.starts * task.k)
-        starts = np.concatenate(
-            [np.empty(0, dtype=np.intp)]
-            + [places[np.argsort(cost[places], kind="stable")[:count]] for places in map(finds.places, instances)]
-        )
+        order = np.lexsort([cost, finds.of])
+        starts = order[first_of_each(finds.of[order], max(10, self.starts * task.k))]
+        starts = starts[np.isin(finds.of[starts], instances)]
         pool.add(self.polish.search(task, finds.rows[starts], finds.of[starts]), "Polish")
 
 

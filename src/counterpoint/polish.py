@@ -12,41 +12,48 @@ import numpy as np
 
 from counterpoint.bounds import Mask
 from counterpoint.schema import Rows
-from counterpoint.task import Places, Question, Refinement, Task
+from counterpoint.task import Places, Question, Refinement, Task, first_of_each
+from counterpoint.variations import Singles
 
 # A line search halves twice a round.
 QUARTERS = (0.25, 0.5, 0.75)
 
+# Values that a number is tried with in an exchange.
+BINS = 10
+
 
 @dataclass(frozen=True)
 class Polish:
-    """Restoring, then bisecting.
+    """Restoring, exchanging, restoring again, then bisecting.
 
     Parameters
     ----------
-    passes
-        How often each changed feature is tried back at x's value.
+    exchange
+        For so many of the nearest candidates of an instance, the dearest change is exchanged for a cheaper
+        one; 0 for none.
     rounds
         Rounds of the line search towards x; each divides the interval by four.
 
     Examples
     --------
-    >>> Polish(passes=1)
-    Polish(passes=1, rounds=3)
+    >>> Polish(exchange=0)
+    Polish(exchange=0, rounds=3)
     """
 
-    passes: int = 2
+    exchange: int = 16
     rounds: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("passes", "rounds"):
+        for name in ("exchange", "rounds"):
             if getattr(self, name) < 0:
                 raise ValueError(f"Polish.{name} must be at least 0, got {getattr(self, name)}.")
 
     def search(self, task: Task, rows: Rows, of: Places) -> Refinement:
-        """Make flipping rows smaller: fewer changes, then shorter ones."""
-        for _ in range(self.passes):
-            rows = yield from restore(task, rows, of)
+        """Make flipping rows smaller: fewer changes, cheaper ones, then shorter ones."""
+        rows = yield from restore(task, rows, of)
+        if self.exchange:
+            rows = yield from exchange(task, rows, of, self.exchange)
+        rows = yield from restore(task, rows, of)
         return (yield from shrink(task, rows, of, self.rounds))
 
 
@@ -66,6 +73,22 @@ def restore(task: Task, rows: Rows, of: Places) -> Refinement:
             candidates.append(np.where(rank[origin] < prefix, task.x[of[origin]], rows[origin]))
             origins.append(origin)
     return (yield from _improve(task, rows, of, np.concatenate(candidates), np.concatenate(origins)))
+
+
+def exchange(task: Task, rows: Rows, of: Places, count: int) -> Refinement:
+    """Put a cheaper change in the place of the dearest one, in the nearest rows of each instance."""
+    nearest = np.lexsort([task.distance(rows, of), of])
+    origin = nearest[first_of_each(of[nearest], count)]
+    singles = Singles.of(task, BINS)
+    prices = task.prices(rows[origin], of[origin])
+    dearest = prices.argmax(axis=1)
+    cheaper = singles.prices[of[origin]] < prices[np.arange(len(origin)), dearest][:, None]
+    place, single = np.nonzero(cheaper & (singles.feature != dearest[:, None]))
+    origin, dearest, feature = origin[place], dearest[place], singles.feature[single]
+    candidates, each = rows[origin], np.arange(len(origin))
+    candidates[each, dearest] = task.x[of[origin], dearest]
+    candidates[each, feature] = singles.rows[of[origin], single, feature]
+    return (yield from _improve(task, rows, of, candidates, origin))
 
 
 def shrink(task: Task, rows: Rows, of: Places, rounds: int = 3) -> Refinement:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels, ModelError
@@ -125,16 +126,18 @@ class Pool:
 
     def _admissible(self, rows: Rows, of: Places) -> Mask:
         """Tell which rows may be asked about: they keep every constraint, and are not x itself."""
-        task = self.task
-        mask = task.rules.around(task.x[of]).admissible(rows) & task.changed(rows, of).any(axis=1)
+        mask = self.task.rules.around(self.task.x[of]).admissible(rows)
         if self._obeys is not None:
             for instance in np.unique(of[mask]).tolist():
                 mine = np.flatnonzero(mask & (of == instance))
                 mask[mine] = self._obeys(rows[mine], instance)
-        return np.asarray(mask)
+        return mask
 
     def _within_budget(self, of: Places) -> Mask:
         """Tell which rows may still be asked about; the first ones of each instance come first."""
+        seconds = self._budget.seconds_left()
+        if self._budget.rows is None and not self.failed and np.isinf(seconds):
+            return np.ones(len(of), dtype=np.bool_)
         order = np.argsort(of, kind="stable")
         before = np.empty(len(of), dtype=np.intp)
         before[order] = np.arange(len(of)) - np.searchsorted(of[order], of[order])
@@ -143,7 +146,6 @@ class Pool:
             few = self.asked[of] + before < self._budget.rows
             self._stop(of[~few], f"the limit of {self._budget.rows:,} model rows was reached")
             mask &= few
-        seconds = self._budget.seconds_left()
         if np.isfinite(seconds):
             share = max(0.0, self._rows_in(seconds)) / max(1, len(np.unique(of)))
             self._stop(of[before >= share], "the time limit was reached")
@@ -184,16 +186,21 @@ class Pool:
 def distinct(rows: Rows, of: Places) -> tuple[Places, Places]:
     """Find the first of each set of equal rows of an instance, in order, and which first each row equals."""
     bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)  # -0.0 becomes 0.0
-    keys = _hashed(bits, of)
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    if (bits != bits[first[inverse]]).any() or (of != of[first[inverse]]).any():
+    same = pd.factorize(_hashed(bits, of))[0]
+    first = _first_places(same)
+    if (bits != bits[first[same]]).any() or (of != of[first[same]]).any():
         # Two different rows with one hash: it will hardly ever happen, and must not mix up their labels.
         exact = np.column_stack([bits, of.astype(np.uint64)])
-        _, first, inverse = np.unique(exact, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[order] = np.arange(len(first))
-    return first[order], rank[inverse.ravel()]
+        same = pd.MultiIndex.from_arrays(list(exact.T)).factorize()[0]
+        first = _first_places(same)
+    return first, same
+
+
+def _first_places(same: Places) -> Places:
+    """Find where each number first occurs; numbers are given out in the order of their first occurrence."""
+    first = np.empty(same.max(initial=-1) + 1, dtype=np.intp)
+    first[same[::-1]] = np.arange(len(same))[::-1]
+    return first
 
 
 def _hashed(bits: NDArray[np.uint64], of: Places) -> NDArray[np.uint64]:

@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint import storage
+from counterpoint.answers import Fitted
 from counterpoint.blackbox import BlackBox, Labels
+from counterpoint.bounds import Rules
 from counterpoint.distances import Distance
 from counterpoint.explainers import Explainer
 from counterpoint.polish import Polish
@@ -111,7 +113,7 @@ def load(path: str | os.PathLike[str], model: Any, *, rule: Rule | None = None) 
         raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")
     blackbox = BlackBox(model, saved.schema)
     _check_model(blackbox, saved.known)
-    return saved.explainer._fit_known(saved.schema, blackbox, saved.known, rule)
+    return saved.explainer.keep(Fitted(saved.schema, Rules.of(saved.schema), blackbox, saved.known, rule))
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,9 @@ def _restore(path: Path, meta: dict[str, Plain], arrays: dict[str, NDArray[Any]]
     try:
         explainer = _from_plain(meta["explainer"])
         schema = storage.schema_from_plain(meta["schema"])
-        distance = Distance(**{field.name: arrays[f"distance.{field.name}"] for field in fields(Distance)})
+        stored = {field.name: arrays[f"distance.{field.name}"] for field in fields(Distance)}
+        scales: dict[str, Any] = {name: each if each.ndim else each.item() for name, each in stored.items()}
+        distance = Distance(**scales)
         rows, labels = arrays["rows"], arrays["labels"]
         _check_shapes(schema, rows, labels, distance)
         return _Saved(explainer, schema, Population(schema, rows, labels, distance), bool(meta["rule"]))

@@ -145,8 +145,8 @@ class Feature:
         if (codes < 0).any():
             value = values[int(np.argmax(codes < 0))]
             raise ValueError(
-                f"{what} has the unknown category {_listed([value])[1:-1]} in {self.name!r}. Give a known one, or fit again "
-                f"with known instances that have it. Known: {_listed(self.categories)}."
+                f"{what} has the unknown category {_said(value)} in {self.name!r}. Give a known one, or fit "
+                f"again with known instances that have it. Known: {_listed(self.categories)}."
             )
         return codes
 
@@ -180,7 +180,7 @@ class Feature:
 
     def _not_a_number(self, value: Any, what: str) -> TypeError:
         cure = "If it is a category, name it in categorical=." if what == "X" else "Give a number."
-        return TypeError(f"{what} must hold numbers in {self.name!r}, got {_listed([value])[1:-1]}. {cure}")
+        return TypeError(f"{what} must hold numbers in {self.name!r}, got {_said(value)}. {cure}")
 
     def _never_missing(self, what: str) -> str:
         return (
@@ -543,8 +543,12 @@ def _resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tupl
     return limits
 
 
+def _said(value: Any) -> str:
+    """Write a value as plain Python does."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
 def _listed(values: Sequence[Any], most: int = 20) -> str:
     """List values, but not a thousand of them."""
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values[:most]]
-    listed = ", ".join(repr(value) for value in plain)
+    listed = ", ".join(_said(value) for value in values[:most])
     return f"[{listed}{f', … ({len(values)} in all)' if len(values) > most else ''}]"

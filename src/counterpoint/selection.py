@@ -18,8 +18,8 @@ from counterpoint.schema import Row, Rows
 from counterpoint.task import Places, Task, nearest
 
 # Plausibility is measured against the known instances around x: so many, out of a sample of so many.
-NEAR = 200
-REFERENCE = 10_000
+NEAR = 100
+REFERENCE = 5_000
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ class Selection:
     2.0
     """
 
-    distance: float = 0.3
+    distance: float = 0.6
     implausibility: float = 0.4
-    changes: float = 0.3
+    changes: float = 0.25
     neighbours: int | None = None
     fill: bool = True
-    most: int = 150
+    most: int = 120
 
     def __post_init__(self) -> None:
         for name in ("distance", "implausibility", "changes"):
@@ -120,7 +120,7 @@ def neighbourhoods(away: Rows, h: int) -> Mask:
         # Itself first, whatever else is at distance 0.
         away = away - np.eye(len(away))
         nearest = np.argpartition(away, h - 1, axis=1)[:, :h]
-        np.put_along_axis(covers, nearest, True, axis=1)
+        covers[np.arange(len(away))[:, None], nearest] = True
         return covers
     return ~covers
 

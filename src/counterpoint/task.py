@@ -158,3 +158,16 @@ def nearest(away: Rows, count: int) -> Places:
     places = np.sort(np.argpartition(away, count, axis=1)[:, :count], axis=1)
     order = np.argsort(np.take_along_axis(away, places, 1), axis=1, kind="stable")
     return np.asarray(np.take_along_axis(places, order, 1))
+
+
+def first_of_each(of: Places, count: int) -> Places:
+    """Find the places of the first rows of each instance, in order.
+
+    Examples
+    --------
+    >>> first_of_each(np.array([0, 1, 0, 0, 1]), 2)
+    array([0, 1, 2, 4])
+    """
+    order = np.argsort(of, kind="stable")
+    before = np.arange(len(of)) - np.searchsorted(of[order], of[order])
+    return np.sort(order[before < count])

@@ -10,7 +10,8 @@ import numpy as np
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.polish import shrink
 from counterpoint.schema import Row, Rows
-from counterpoint.task import Places, Question, Search, Task
+from counterpoint.task import Places, Search, Task, first_of_each
+from counterpoint.variations import Singles
 
 # Each batch of candidates is this much larger than the one before: few rounds, and few rows if few suffice.
 GROWTH = 4
@@ -69,7 +70,7 @@ class BruteForce(Explainer):
             found += np.bincount(question.of[flips], minlength=len(task))
             start, size = start + size, size * GROWTH
         if self.refine:
-            nearest = _first(np.concatenate(of), task.k)
+            nearest = first_of_each(np.concatenate(of), task.k)
             yield from shrink(task, np.concatenate(finds)[nearest], np.concatenate(of)[nearest], self.refine)
 
     def _variations(self, task: Task) -> list[Rows]:
@@ -106,49 +107,3 @@ class _Level(NamedTuple):
     rows: Rows
     prices: Row
     last: Places  # the last feature that each changes
-
-
-class Singles(NamedTuple):
-    """All single changes of the instances of a task: instance × change."""
-
-    rows: Rows  # instance × change × feature
-    prices: Rows  # infinite where nothing changes
-    feature: Places  # the feature that each changes
-
-    @classmethod
-    def of(cls, task: Task, bins: int) -> Singles:
-        """Give each x each value of each feature, one feature at a time."""
-        feature, value = task.once(("values", bins), lambda: _values(task, bins))
-        changes = np.arange(len(feature))
-        rows = np.repeat(task.x[:, None], len(feature), axis=1)
-        rows[:, changes, feature] = value
-        of = np.repeat(np.arange(len(task)), len(feature))
-        flat = task.project(rows.reshape(-1, task.x.shape[1]), of).rows
-        prices = task.distance(flat, of)
-        prices[~task.changed(flat, of).any(axis=1)] = np.inf
-        return cls(flat.reshape(rows.shape), prices.reshape(rows.shape[:2]), feature)
-
-
-def _values(task: Task, bins: int) -> tuple[Places, Row]:
-    """Find the values that each feature is tried with, from instances decided differently."""
-    unlike = task.unlike()
-    values = [_feature_values(task, unlike[:, feature], int(feature), bins) for feature in task.features]
-    return np.repeat(task.features, [len(each) for each in values]), np.concatenate([np.empty(0), *values])
-
-
-def _feature_values(task: Task, column: Row, feature: int, bins: int) -> Row:
-    """Take the observed categories, or the centres of equal-width bins."""
-    if task.known.schema.features[feature].is_categorical:
-        return np.unique(column)
-    numbers, missing = column[~np.isnan(column)], column[np.isnan(column)][:1]
-    if not len(numbers):
-        return missing
-    edges = np.linspace(numbers.min(), numbers.max(), bins + 1)
-    return np.concatenate([np.unique((edges[1:] + edges[:-1]) / 2), missing])
-
-
-def _first(of: Places, count: int) -> Places:
-    """Find the places of the first rows of each instance."""
-    order = np.argsort(of, kind="stable")
-    before = np.arange(len(of)) - np.searchsorted(of[order], of[order])
-    return np.sort(order[before < count])

@@ -49,7 +49,7 @@ class Evolution(Explainer):
 
     population: int = 100
     generations: int = 3
-    islands: int = 8
+    islands: int = 4
     candidates: int = 300
     rounds: int = 6
     seed: int = 0

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterpoint.explainers.base import Explainer, at_least
-from counterpoint.explainers.brute_force import Singles
 from counterpoint.schema import Rows
 from counterpoint.surrogate import Surrogate
 from counterpoint.task import Places, Search, Task
+from counterpoint.variations import Singles
 
 # How many log-odds one unit of distance costs: the first asks for what surely flips, the last for what is near.
 RATES = (1.0, 4.0, 16.0)
