@@ -106,6 +106,7 @@ class Model:
         shares = [0.3, 0.7] if kind == "three" else [0.5]
         self.cuts = np.quantile(self.score(X), shares)
         self.names = np.array(["no", "yes", "maybe"] if kind == "three" else ["no", "certainly"])
+        self.classes_ = [*self.names.tolist(), "never"]
         self.tree = None
         if kind == "tree":
             labels = self.names[rng.integers(2, size=len(rows))]
@@ -151,7 +152,7 @@ def problems(draw: st.DrawFn, forms: tuple[str, ...] = tuple(KINDS)) -> testing.
         instances,
         k=draw(st.integers(1, 6)),
         constraints=draw(constraints(X, frame, few, kinds)),
-        target=draw(st.sampled_from([None, None, *sorted(set(labels.tolist()))])),
+        target=draw(st.sampled_from([None, None, *model.classes_])),
         max_changes=draw(st.sampled_from([None, None, 1, 2])),
     )
 

@@ -91,7 +91,7 @@ def trip(explainer, path, model, **options):
 EXPLAINERS = [
     cp.Ensemble(seed=3),
     cp.Ensemble([cp.Tree(leaves=4), Midway(shares=(0.3, 1.0), options={"a": [1]})], size=4, polish=None),
-    cp.Ensemble([cp.Neighbours()], selection=cp.CLOSE, polish=cp.Polish(passes=1), seed=np.int64(7)),
+    cp.Ensemble([cp.Neighbours()], selection=cp.CLOSE, polish=cp.Polish(rounds=1), seed=np.int64(7)),
     cp.BruteForce(features=2),
     cp.Tree(share=0.05),
     cp.Sphere(seed=5),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from counterpoint import Feature, Schema
 from counterpoint.bounds import Rules
+from counterpoint.distances import changed
 from counterpoint.tables import Form
 
 EDUCATION = pd.CategoricalDtype(["school", "college", "doctorate"], ordered=True)
@@ -295,13 +296,18 @@ def bounds(x, *features, dtype="float64"):
 
 
 def allowed(x, feature, values, **options):
-    """List those of some values that a feature may take."""
+    """List those of some values that a feature may change to."""
     rows = np.array(values, dtype=float)[:, None]
     return rows[bounds([x], feature, **options).admissible(rows), 0].tolist()
 
 
+def is_x(around, rows):
+    """Tell which rows are x itself, which is no counterfactual."""
+    return ~changed(rows, around.x).any(axis=1)
+
+
 def test_an_immutable_value_stays_bit_for_bit():
-    assert allowed(0.0, Feature("a", immutable=True), [0.0, 1e-300]) == [0.0]
+    assert allowed(0.0, Feature("a", immutable=True), [-0.0, 1e-300]) == []
     minus = bounds([-0.0], Feature("a", immutable=True)).project(np.array([[0.0]]), np.array([True]))
     assert np.signbit(minus[0, 0])
 
@@ -312,7 +318,13 @@ def test_numbers_stay_where_known_instances_are_unless_a_range_says_otherwise():
 
 
 def test_an_x_that_no_known_instance_is_like_may_keep_its_value():
-    assert allowed(99, Feature("a", seen=(0, 5)), [99, 98, 5]) == [99, 5]
+    around = bounds([99, 1], Feature("a", seen=(0, 5)), Feature("b", seen=(0, 5)))
+    assert around.admissible(np.array([[99.0, 2.0], [98.0, 2.0], [5.0, 2.0]])).tolist() == [True, False, True]
+
+
+def test_x_itself_is_no_counterfactual():
+    around = bounds([2, np.nan], Feature("a", seen=(0, 5)), Feature("b", missing=True))
+    assert around.admissible(np.array([[2.0, np.nan], [3.0, np.nan]])).tolist() == [False, True]
 
 
 def test_steps_hold():
@@ -330,19 +342,18 @@ def test_open_ranges_with_steps_start_on_a_step():
 
 
 def test_one_way_numbers_only_rise_or_only_fall():
-    assert allowed(2, Feature("a", seen=(0, 5), direction=1), [1, 2, 3]) == [2, 3]
-    assert allowed(2, Feature("a", seen=(0, 5), direction=-1), [1, 2, 3]) == [1, 2]
+    assert allowed(2, Feature("a", seen=(0, 5), direction=1), [1, 2, 3]) == [3]
+    assert allowed(2, Feature("a", seen=(0, 5), direction=-1), [1, 2, 3]) == [1]
 
 
 def test_ordered_categories_only_rise_and_never_go_missing():
     education = Feature("e", "categorical", categories=("a", "b", "c", None), ordered=True, direction=1)
-    assert allowed(1, education, [0, 1, 2, 3]) == [1, 2]
-    assert allowed(3, education, [0, 1, 2, 3]) == [3]  # what is missing is neither above nor below
+    assert allowed(0, education, [0, 1, 2, 3]) == [1, 2]
+    assert allowed(3, education, [0, 1, 2, 3]) == []  # what is missing is neither above nor below
 
 
 def test_a_one_way_number_that_is_missing_stays_missing():
-    rising = bounds([np.nan], Feature("a", seen=(0, 5), missing=True, direction=1))
-    assert rising.admissible(np.array([[np.nan], [3.0]])).tolist() == [True, False]
+    assert allowed(np.nan, Feature("a", seen=(0, 5), missing=True, direction=1), [np.nan, 3]) == []
 
 
 def test_missing_is_allowed_where_known_instances_miss_the_value_and_no_range_is_given():
@@ -354,7 +365,7 @@ def test_missing_is_allowed_where_known_instances_miss_the_value_and_no_range_is
 
 def test_only_allowed_categories_are_taken():
     job = Feature("j", "categorical", categories=("a", "b", "c"), range=("a", "c"))
-    assert allowed(0, job, [0, 1, 2, 3, -1, 0.5]) == [0, 2]
+    assert allowed(0, job, [0, 1, 2, 3, -1, 0.5]) == [2]
 
 
 def test_limits_are_what_a_column_of_coarser_floats_can_hold():
@@ -425,10 +436,10 @@ def _x_values(feature, dtype):
 
 @settings(max_examples=150, deadline=None)
 @given(problems())
-def test_projected_rows_are_admissible_and_keep_what_is_not_free(problem):
+def test_projected_rows_are_admissible_or_x_and_keep_what_is_not_free(problem):
     around, rows, free = problem
     projected = around.project(rows, free)
-    assert around.admissible(projected).all()
+    assert (around.admissible(projected) | is_x(around, projected)).all()
     fixed = np.broadcast_to(around.x, rows.shape)[:, ~free]
     assert (projected[:, ~free].view(np.int64) == np.ascontiguousarray(fixed).view(np.int64)).all()
 
@@ -461,3 +472,12 @@ def test_admissible_rows_keep_every_constraint_by_the_word(problem):
                 low, high = feature.range or feature.seen
                 assert low <= new <= high
             assert not (new - old) * feature.direction < 0
+
+
+@settings(max_examples=50, deadline=None)
+@given(problems())
+def test_many_x_are_bounded_as_each_alone_is(problem):
+    around, rows, free = problem
+    many = around.rules.around(np.repeat(around.x[None], len(rows), axis=0))
+    np.testing.assert_array_equal(many.project(rows, free), around.project(rows, free))
+    np.testing.assert_array_equal(many.admissible(rows), around.admissible(rows))

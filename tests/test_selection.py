@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import counterpoint as cp
 from counterpoint.bounds import Rules
+from counterpoint.pool import Finds
 from counterpoint.population import Population
 from counterpoint.selection import cost_scaled_greedy, implausibility, neighbourhoods
 from counterpoint.target import Target
@@ -110,80 +111,113 @@ def test_neighbourhoods_leave_the_distances_as_they_are() -> None:
 X = np.random.default_rng(0).normal(size=(80, 3))
 
 
-def pose(x: np.ndarray, k: int = 3) -> cp.Task:
+def pose(*x: list[float]) -> cp.Task:
     schema = cp.Schema.infer(X)
     return cp.Task(
-        x=x,
-        decision=False,
-        k=k,
+        x=np.array(x),
+        decisions=np.zeros(len(x), dtype=bool),
+        k=3,
         known=Population.of(schema, X, X[:, 0] > 0),
         features=np.arange(3),
-        bounds=Rules.of(schema).around(x),
+        rules=Rules.of(schema),
         target=Target(),
     )
 
 
-TASK = pose(np.array([-1.0, 0.0, 0.0]))
+def found(*rows: np.ndarray) -> Finds:
+    """Make finds of the rows of each instance."""
+    of = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+    return Finds(np.concatenate(rows), of, np.ones(len(of), dtype=bool), np.zeros(len(of), dtype=np.intp))
+
+
+def normal(size: int, seed: int, spread: float = 1.0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(size, 3)) * spread
+
+
+TASK = pose([-1.0, 0.0, 0.0])
+SELECTIONS = [cp.BALANCED, cp.CLOSE, cp.DIVERSE, cp.PLAUSIBLE, cp.Selection(fill=False, most=5)]
 
 
 @fast
-@given(
-    st.integers(0, 40),
-    st.integers(1, 12),
-    st.sampled_from([cp.BALANCED, cp.CLOSE, cp.DIVERSE, cp.PLAUSIBLE, cp.Selection(fill=False, most=5)]),
-    st.integers(0, 99),
-)
+@given(st.integers(0, 40), st.integers(1, 12), st.sampled_from(SELECTIONS), st.integers(0, 99))
 def test_select_gives_distinct_places_at_most_k(
     size: int, k: int, selection: cp.Selection, seed: int
 ) -> None:
-    rows = np.random.default_rng(seed).normal(size=(size, 3))
-    chosen = selection.select(TASK, rows, k)
+    (chosen,) = selection.select(TASK, found(normal(size, seed)), k)
     assert len(set(chosen.tolist())) == len(chosen) <= min(k, size)
     assert ((chosen >= 0) & (chosen < size)).all()
     if selection.fill:
         assert len(chosen) == min(k, size)
 
 
+@fast
+@given(st.lists(st.integers(0, 12), min_size=3, max_size=3), st.sampled_from(SELECTIONS), st.integers(0, 99))
+def test_the_choice_for_one_does_not_depend_on_the_others(
+    sizes: list[int], selection: cp.Selection, seed: int
+) -> None:
+    x = normal(3, seed).tolist()
+    rows = [normal(size, seed + i) for i, size in enumerate(sizes)]
+    together = selection.select(pose(*x), found(*rows), 3)
+    for i, start in enumerate(np.cumsum([0, *sizes[:-1]])):
+        (alone,) = selection.select(pose(x[i]), found(rows[i]), 3)
+        assert (together[i] - start).tolist() == alone.tolist()
+
+
 def test_select_does_not_mind_rows_that_are_all_alike() -> None:
     rows = np.repeat([[1.0, 0.0, 0.0]], 6, axis=0)
-    assert len(cp.BALANCED.select(TASK, rows, 3)) == 3
+    assert len(cp.BALANCED.select(TASK, found(rows), 3)[0]) == 3
 
 
 def test_select_does_not_mind_rows_that_are_known_instances() -> None:
-    rows = X[X[:, 0] > 0][:10]
-    assert len(cp.PLAUSIBLE.select(TASK, rows, 4)) == 4
+    assert len(cp.PLAUSIBLE.select(TASK, found(X[X[:, 0] > 0][:10]), 4)[0]) == 4
 
 
 def test_one_of_each_cluster_is_chosen() -> None:
-    rng = np.random.default_rng(0)
     centres = np.array([[1.0, 0.0, 0.0], [1.0, 3.0, 0.0], [1.0, 0.0, 3.0]])
-    rows = np.repeat(centres, 10, axis=0) + rng.normal(size=(30, 3)) * 0.01
-    chosen = cp.DIVERSE.select(TASK, rows, 3)
+    rows = np.repeat(centres, 10, axis=0) + normal(30, 0, 0.01)
+    (chosen,) = cp.DIVERSE.select(TASK, found(rows), 3)
     assert sorted(chosen // 10) == [0, 1, 2]
 
 
 def test_a_dearer_distance_chooses_nearer_rows() -> None:
-    rows = np.random.default_rng(1).normal(size=(60, 3)) * 2
-    near, far = cp.CLOSE.select(TASK, rows, 5), cp.DIVERSE.select(TASK, rows, 5)
-    assert TASK.distance(rows[near]).mean() < TASK.distance(rows[far]).mean()
+    finds = found(normal(60, 1, 2.0))
+    near, far = (
+        TASK.distance(finds.rows[chosen], finds.of[chosen]).mean()
+        for (chosen,) in (cp.CLOSE.select(TASK, finds, 5), cp.DIVERSE.select(TASK, finds, 5))
+    )
+    assert near < far
 
 
 def test_a_dearer_implausibility_chooses_rows_nearer_to_known_ones() -> None:
-    rows = np.concatenate([X[X[:, 0] > 0][:20], np.random.default_rng(1).normal(size=(40, 3)) * 3])
-    plausible, close = cp.PLAUSIBLE.select(TASK, rows, 5), cp.DIVERSE.select(TASK, rows, 5)
-    assert implausibility(TASK, rows[plausible]).mean() < implausibility(TASK, rows[close]).mean()
+    finds = found(np.concatenate([X[X[:, 0] > 0][:20], normal(40, 1, 3.0)]))
+    odd = implausibility(TASK, finds)
+    (plausible,), (diverse,) = cp.PLAUSIBLE.select(TASK, finds, 5), cp.DIVERSE.select(TASK, finds, 5)
+    assert odd[plausible].mean() < odd[diverse].mean()
 
 
 def test_each_change_has_its_price() -> None:
-    rows = np.array([[1.0, 0.0, 0.0], [1.0, 1e-9, 0.0], [1.0, 1e-9, 1e-9]])
-    cost = cp.Selection(distance=0.0, implausibility=0.0, changes=0.5).costs(TASK, rows)
+    finds = found(np.array([[1.0, 0.0, 0.0], [1.0, 1e-9, 0.0], [1.0, 1e-9, 1e-9]]))
+    cost = cp.Selection(distance=0.0, implausibility=0.0, changes=0.5).costs(TASK, finds)
     np.testing.assert_allclose(cost, [0.5, 1.0, 1.5])
 
 
+def test_distance_costs_its_price_on_average() -> None:
+    finds = found(normal(20, 1), normal(10, 2, 5.0))
+    cost = cp.Selection(distance=0.7, implausibility=0.0, changes=0.0).costs(
+        pose([-1.0, 0, 0], [0, 0, 0]), finds
+    )
+    assert cost[:20].mean() == pytest.approx(0.7)
+    assert cost[20:].mean() == pytest.approx(0.7)
+
+
 def test_implausibility_is_the_distance_to_the_nearest_known_instance() -> None:
-    rows = np.random.default_rng(1).normal(size=(10, 3))
-    np.testing.assert_allclose(implausibility(TASK, rows), TASK.known.nearest(rows))
-    np.testing.assert_allclose(implausibility(TASK, X[:5]), 0.0, atol=1e-12)
+    rows = normal(10, 1)
+    np.testing.assert_allclose(implausibility(TASK, found(rows)), TASK.known.nearest(rows))
+    np.testing.assert_allclose(implausibility(TASK, found(X[:5])), 0.0, atol=1e-12)
+
+
+def test_nothing_found_is_nothing_chosen() -> None:
+    assert [len(chosen) for chosen in cp.BALANCED.select(TASK, found(X[:0]), 3)] == [0]
 
 
 @pytest.mark.parametrize("wrong", [{"distance": -1.0}, {"changes": np.nan}, {"most": 0}, {"neighbours": 0}])
@@ -194,5 +228,4 @@ def test_a_selection_refuses_what_makes_no_sense(wrong: dict) -> None:
 
 @pytest.mark.xfail(reason="only Selection.most rows are looked at, though k is larger")
 def test_more_than_most_are_chosen_where_k_asks_for_them() -> None:
-    rows = np.random.default_rng(0).normal(size=(40, 3))
-    assert len(cp.Selection(most=10).select(TASK, rows, 20)) == 20
+    assert len(cp.Selection(most=10).select(TASK, found(normal(40, 0)), 20)[0]) == 20

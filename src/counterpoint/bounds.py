@@ -49,11 +49,11 @@ class Grid:
     def settle(self, values: Row, feature: NDArray[np.intp]) -> Row:
         """Move the values of features to the nearest there are."""
         steps = self.steps[feature]
-        stepped = np.rint(values / steps) * self.tops[feature] / self.bottoms[feature]
-        settled = np.where(np.isnan(steps), values, stepped)
-        for dtype, places in self.narrow:
-            mine = np.isin(feature, places)
-            with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):
+            stepped = np.rint(values / steps) * self.tops[feature] / self.bottoms[feature]
+            settled = np.where(np.isnan(steps), values, stepped)
+            for dtype, places in self.narrow:
+                mine = np.isin(feature, places)
                 settled[mine] = settled[mine].astype(dtype)
         return settled
 

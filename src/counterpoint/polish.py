@@ -1,110 +1,147 @@
 """Polish: searches that make counterfactuals smaller, for any explainer to use with `yield from`.
 
 Rounds cost a single decision its latency, rows cost a batch its throughput, so both are few: a restoring pass
-asks about all prefixes of a restoration at once, and a line search asks about three points a round.
+asks about all prefixes of a restoration at once, and a line search asks about seven points a round.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from counterpoint.bounds import Mask
 from counterpoint.schema import Rows
+from counterpoint.surrogate import Surrogate
 from counterpoint.task import Places, Question, Refinement, Task, first_of_each
 from counterpoint.variations import Singles
 
-# A line search halves twice a round.
-QUARTERS = (0.25, 0.5, 0.75)
+# A line search asks at these parts of the way from x, so each round divides the interval by eight.
+PARTS = np.arange(1, 8) / 8
 
-# Values that a number is tried with in an exchange.
+# A restoration is asked about at so many points at most.
+PREFIXES = 8
+
+# An exchange tries so many values of a number, and so many changes of a row in all.
 BINS = 10
+EXCHANGES = 30
 
 
 @dataclass(frozen=True)
 class Polish:
-    """Restoring, exchanging, restoring again, then bisecting.
+    """Restoring, then exchanging and restoring again, then bisecting.
 
     Parameters
     ----------
-    exchange
-        For so many of the nearest candidates of an instance, the dearest change is exchanged for a cheaper
-        one; 0 for none.
+    nearest
+        So many of the candidates of an instance (or twice k, if that is more) are exchanged and bisected.
     rounds
-        Rounds of the line search towards x; each divides the interval by four.
+        Rounds of the line search towards x; each divides the interval by eight.
 
     Examples
     --------
-    >>> Polish(exchange=0)
-    Polish(exchange=0, rounds=3)
+    >>> Polish(rounds=1)
+    Polish(nearest=16, rounds=1)
     """
 
-    exchange: int = 16
-    rounds: int = 3
+    nearest: int = 16
+    rounds: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("exchange", "rounds"):
+        for name in ("nearest", "rounds"):
             if getattr(self, name) < 0:
                 raise ValueError(f"Polish.{name} must be at least 0, got {getattr(self, name)}.")
 
     def search(self, task: Task, rows: Rows, of: Places) -> Refinement:
         """Make flipping rows smaller: fewer changes, cheaper ones, then shorter ones."""
-        rows = yield from restore(task, rows, of)
-        if self.exchange:
-            rows = yield from exchange(task, rows, of, self.exchange)
-        rows = yield from restore(task, rows, of)
+        rows = yield from improve(task, rows, of, restored(task, rows, of))
+        order = np.lexsort([task.distance(rows, of), of])
+        near = order[first_of_each(of[order], max(self.nearest, 2 * task.k))]
+        rows, of = rows[near], of[near]
+        candidates = restored(task, rows, of) + exchanged(task, rows, of)
+        rows = yield from improve(task, rows, of, candidates)
         return (yield from shrink(task, rows, of, self.rounds))
 
 
-def restore(task: Task, rows: Rows, of: Places) -> Refinement:
-    """Put changed features back to x's value while the row still flips.
+class Candidates(NamedTuple):
+    """Rows that may be better than others, and the places of those others."""
 
-    A row's changes are ordered by price, once from the dearest and once from the cheapest, and every prefix
-    of the restoration is asked about. The cheapest row that flips is kept.
+    rows: Rows
+    origins: Places
+
+    def __add__(self, other: Candidates) -> Candidates:  # type: ignore[override]
+        return Candidates(
+            np.concatenate([self.rows, other.rows]), np.concatenate([self.origins, other.origins])
+        )
+
+
+def improve(task: Task, rows: Rows, of: Places, candidates: Candidates) -> Refinement:
+    """Ask about candidates and give each row its cheapest flipping one, or keep it as it is."""
+    if not len(candidates.rows):
+        return rows
+    flips = task.flips((yield Question(candidates.rows, of[candidates.origins])))
+    return _cheapest(task, rows, of, Candidates(candidates.rows[flips], candidates.origins[flips]))
+
+
+def restored(task: Task, rows: Rows, of: Places) -> Candidates:
+    """Put changed features back to x's value, one after the other.
+
+    A row's changes are ordered by price, once from the dearest and once from the cheapest, and prefixes of
+    the restoration are candidates: all of them, or some evenly spread where there are many.
     """
     prices, differs = task.prices(rows, of), task.changed(rows, of)
     counts = differs.sum(axis=1)
-    candidates, origins = [rows[:0]], [of[:0]]
+    steps = np.maximum(1, np.ceil((counts - 1) / PREFIXES))
+    candidates = Candidates(rows[:0], of[:0])
     for order in (-prices, prices):
         rank = np.argsort(np.argsort(np.where(differs, order, np.inf), axis=1), axis=1)
-        for prefix in range(1, int(counts.max(initial=0))):
-            origin = np.flatnonzero(counts > prefix)
-            candidates.append(np.where(rank[origin] < prefix, task.x[of[origin]], rows[origin]))
-            origins.append(origin)
-    return (yield from _improve(task, rows, of, np.concatenate(candidates), np.concatenate(origins)))
+        for step in range(1, PREFIXES + 1):
+            origins = np.flatnonzero(counts > step * steps)
+            back = rank[origins] < (step * steps[origins])[:, None]
+            candidates += Candidates(np.where(back, task.x[of[origins]], rows[origins]), origins)
+    return candidates
 
 
-def exchange(task: Task, rows: Rows, of: Places, count: int) -> Refinement:
-    """Put a cheaper change in the place of the dearest one, in the nearest rows of each instance."""
-    nearest = np.lexsort([task.distance(rows, of), of])
-    origin = nearest[first_of_each(of[nearest], count)]
-    singles = Singles.of(task, BINS)
-    prices = task.prices(rows[origin], of[origin])
+def exchanged(task: Task, rows: Rows, of: Places) -> Candidates:
+    """Put cheaper changes in the place of the dearest one.
+
+    Of the cheaper ones, those are tried that a surrogate finds most promising.
+    """
+    singles, prices = Singles.of(task, BINS), task.prices(rows, of)
     dearest = prices.argmax(axis=1)
-    cheaper = singles.prices[of[origin]] < prices[np.arange(len(origin)), dearest][:, None]
-    place, single = np.nonzero(cheaper & (singles.feature != dearest[:, None]))
-    origin, dearest, feature = origin[place], dearest[place], singles.feature[single]
-    candidates, each = rows[origin], np.arange(len(origin))
-    candidates[each, dearest] = task.x[of[origin], dearest]
-    candidates[each, feature] = singles.rows[of[origin], single, feature]
-    return (yield from _improve(task, rows, of, candidates, origin))
+    useful = singles.prices[of] < prices[np.arange(len(rows)), dearest][:, None]
+    useful &= singles.feature != dearest[:, None]
+    score = Surrogate.of(task).score(singles.rows.reshape(-1, rows.shape[1])).reshape(singles.prices.shape)
+    origins, single = _best(np.where(useful, score[of], -np.inf), EXCHANGES)
+    dearest, feature = dearest[origins], singles.feature[single]
+    candidates, each = rows[origins], np.arange(len(origins))
+    candidates[each, dearest] = task.x[of[origins], dearest]
+    candidates[each, feature] = singles.rows[of[origins], single, feature]
+    return Candidates(candidates, origins)
 
 
-def shrink(task: Task, rows: Rows, of: Places, rounds: int = 3) -> Refinement:
+def _best(score: Rows, count: int) -> tuple[Places, Places]:
+    """Find the places of the highest finite scores of each row."""
+    if count < score.shape[1]:
+        score = np.where(score >= -np.partition(-score, count, axis=1)[:, [count]], score, -np.inf)
+    return np.nonzero(np.isfinite(score))
+
+
+def shrink(task: Task, rows: Rows, of: Places, rounds: int = 2) -> Refinement:
     """Move changed numbers towards x while the row still flips: all together, and each by itself."""
-    origin, moves = _lines(task, rows, of)
-    of_line, far = of[origin], rows[origin]
+    origins, moves = _lines(task, rows, of)
+    of_line, far = of[origins], rows[origins]
     near = np.where(moves, task.x[of_line], far)
     each = np.arange(len(far))
     for _ in range(rounds if len(far) else 0):
-        steps = [np.where(moves, near + (far - near) * quarter, far) for quarter in QUARTERS]
-        points, of_points = task.project(np.concatenate(steps), np.tile(of_line, len(QUARTERS)))
-        flips = task.flips((yield Question(points, of_points))).reshape(len(QUARTERS), -1)
-        first = np.where(flips.any(axis=0), flips.argmax(axis=0), len(QUARTERS))
-        ladder = np.concatenate([near[None], points.reshape(len(QUARTERS), *far.shape), far[None]])
+        steps = [np.where(moves, near + (far - near) * part, far) for part in PARTS]
+        question = task.project(np.concatenate(steps), np.tile(of_line, len(PARTS)))
+        flips = task.flips((yield question)).reshape(len(PARTS), -1)
+        first = np.where(flips.any(axis=0), flips.argmax(axis=0), len(PARTS))
+        ladder = np.concatenate([near[None], question.rows.reshape(len(PARTS), *far.shape), far[None]])
         near, far = ladder[first, each], ladder[first + 1, each]
-    return _cheapest(task, rows, of, far, origin)
+    return _cheapest(task, rows, of, Candidates(far, origins))
 
 
 def _lines(task: Task, rows: Rows, of: Places) -> tuple[Places, Mask]:
@@ -117,21 +154,13 @@ def _lines(task: Task, rows: Rows, of: Places) -> tuple[Places, Mask]:
     return np.concatenate([together, origin]), np.concatenate([moves[together], single])
 
 
-def _improve(task: Task, rows: Rows, of: Places, candidates: Rows, origins: Places) -> Refinement:
-    """Ask about candidates and give each row its cheapest flipping one, or keep it as it is."""
-    if not len(candidates):
-        return rows
-    flips = task.flips((yield Question(candidates, of[origins])))
-    return _cheapest(task, rows, of, candidates[flips], origins[flips])
-
-
-def _cheapest(task: Task, rows: Rows, of: Places, better: Rows, origins: Places) -> Rows:
+def _cheapest(task: Task, rows: Rows, of: Places, better: Candidates) -> Rows:
     """Replace each row by the cheapest of its flipping candidates, if that is cheaper."""
-    price = task.distance(better, of[origins])
-    order = np.lexsort([price, origins])
-    origins, first = np.unique(origins[order], return_index=True)
+    price = task.distance(better.rows, of[better.origins])
+    order = np.lexsort([price, better.origins])
+    origins, first = np.unique(better.origins[order], return_index=True)
     best = order[first]
     cheaper = price[best] < task.distance(rows[origins], of[origins])
     result = rows.copy()
-    result[origins[cheaper]] = better[best[cheaper]]
+    result[origins[cheaper]] = better.rows[best[cheaper]]
     return result

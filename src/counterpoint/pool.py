@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pandas as pd
@@ -205,12 +205,17 @@ def _first_places(same: Places) -> Places:
 
 def _hashed(bits: NDArray[np.uint64], of: Places) -> NDArray[np.uint64]:
     """Mix the bits of each row into one number."""
-    golden, odd = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (bits ^ (bits >> np.uint64(32))) * golden
+    # The bits of small whole numbers differ at their high end only; products carry nothing downwards.
+    mixed = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
-    weights = np.arange(1, 2 * bits.shape[1], 2, dtype=np.uint64) * odd
-    # einsum keeps the wrap-around of unsigned numbers and makes no copy.
-    return np.einsum("ij,j->i", mixed, weights) ^ (of.astype(np.uint64) * golden)
+    *weights, last = _weights(bits.shape[1] + 1)
+    return np.einsum("ij,j->i", mixed, np.array(weights)) + of.astype(np.uint64) * last
+
+
+@lru_cache
+def _weights(count: int) -> NDArray[np.uint64]:
+    """Draw odd numbers, the same ever and again."""
+    return np.random.default_rng(0).integers(2**63, size=count, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 
 
 def _filled(own: Labels, labels: Labels, where: Mask) -> Labels:

@@ -93,7 +93,7 @@ def check_explainer(explainer: Explainer, *, seed: int = 0, strict: bool = True)
     ...             keep = np.tile(each, (len(task), 1))
     ...             yield task.project(np.where(keep, task.x[of], donors), of)
     >>> print(cp.testing.check_explainer(Mix()))
-    Mix(count=50, rounds=2, seed=0): 49 of 49 checks passed.
+    Mix(count=50, rounds=2, seed=0): 56 of 56 checks passed.
     kept   answers within 50 questions, on loans: ... counterfactuals of 3 instances
     kept   every counterfactual flips, on loans: ... counterfactuals of 3 instances
     ...
@@ -371,6 +371,7 @@ def _problems(seed: int) -> Iterator[_Problem]:
     sugar = DecisionTreeRegressor(max_depth=5, random_state=seed).fit(X[:200], y[:200])
     low = X[sugar.predict(X) < 100][:2]
     yield _Problem("a number", sugar.predict, X[:200], low, 3, target=Between(low=150))
+    yield _Problem("a target never seen", sugar.predict, X[:200], low, 3, target=Between(low=1e6), most=0)
 
 
 def _loans(seed: int, size: int = 150) -> pd.DataFrame:

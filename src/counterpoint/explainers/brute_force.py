@@ -46,7 +46,7 @@ class BruteForce(Explainer):
     features: int = 1
     bins: int = 10
     candidates: int = 1000
-    refine: int = 3
+    refine: int = 2
     seed: int = 0
 
     def __post_init__(self) -> None:
