@@ -593,6 +593,18 @@ def test_a_class_that_no_known_instance_has_may_be_asked_for():
         assert explanation.shortfall is not None
 
 
+@pytest.mark.parametrize("explainer", ENSEMBLE_AND_PARTS, ids=lambda each: type(each).__name__)
+def test_a_threshold_that_nothing_reaches_may_be_asked_for(explainer):
+    X = people()
+    explanation = explainer.clone().fit(probability, X).explain(X.iloc[0], target=cp.Between(low=2))
+    assert len(explanation) == 0
+    assert explanation.shortfall is not None
+
+
+def test_hundreds_may_be_asked_for(fitted):
+    assert len(fitted.explain(refused().iloc[0], k=300)) == 300
+
+
 def test_fewer_than_k_is_no_error():
     X = pd.DataFrame({"a": [0, 1, 2, 3] * 10, "b": ["x", "y"] * 20})
     explanation = cp.Ensemble().fit(lambda frame: frame["a"] > 2, X).explain(X.iloc[0], k=10)
@@ -1097,6 +1109,12 @@ def test_a_rule_that_raises_keeps_its_error():
         cp.Ensemble().fit(decide, people(), rule=lambda candidates, x: candidates["wages"] > 0).explain(
             refused().iloc[0]
         )
+
+
+@pytest.mark.parametrize("explainers", [cp.Tree(), [cp.Tree], ["tree"]], ids=["one", "a class", "a text"])
+def test_an_ensemble_of_something_else_is_refused(explainers):
+    with pytest.raises(TypeError, match=r"Ensemble.explainers must .*got"):
+        cp.Ensemble(explainers)
 
 
 def test_a_negative_seed_is_refused():

@@ -162,7 +162,7 @@ def _labels(output: Any, expected: int) -> Labels:
             f"The model returned {int(missing.sum()):,} missing labels for {expected:,} rows; "
             f"it must decide on every row."
         )
-    return _plain(labels) if labels.dtype.kind in "OT" else labels
+    return _plain(labels.astype(object)) if labels.dtype.kind in "OT" else labels
 
 
 def _plain(labels: Labels) -> Labels:

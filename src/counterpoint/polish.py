@@ -35,7 +35,7 @@ class Polish:
     Parameters
     ----------
     nearest
-        So many of the candidates of an instance (or twice k, if that is more) are exchanged and bisected.
+        So many of the candidates of an instance (or four times k, if that is more) are exchanged and bisected.
     rounds
         Rounds of the line search towards x; each divides the interval by eight.
 
@@ -57,7 +57,7 @@ class Polish:
         """Make flipping rows smaller: fewer changes, cheaper ones, then shorter ones."""
         rows = yield from improve(task, rows, of, restored(task, rows, of))
         order = np.lexsort([task.distance(rows, of), of])
-        near = order[first_of_each(of[order], max(self.nearest, 2 * task.k))]
+        near = order[first_of_each(of[order], max(self.nearest, 4 * task.k))]
         rows, of = rows[near], of[near]
         candidates = restored(task, rows, of) + exchanged(task, rows, of)
         rows = yield from improve(task, rows, of, candidates)
