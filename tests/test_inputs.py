@@ -339,9 +339,18 @@ def test_missing_values_are_values_of_their_own(gaps):
     answers = explainer.explain_many(without[:3], k=5, progress=False)
     assert all(len(answer) == 5 for answer in answers)
     assert answers[0].x["income"].isna().all()
-    x = X[model.predict(X) == "refused"].iloc[0]
-    to_missing = explainer.explain(x, k=20).counterfactuals["income"].isna()
-    assert to_missing.any()  # the model grants loans to those who do not say
+
+
+def test_a_value_may_go_missing_where_known_instances_miss_it(gaps):
+    def no_raise(candidates, x):
+        return candidates["income"].isna() | (candidates["income"] <= x["income"].iloc[0])
+
+    # The model grants loans to those who do not say what they earn.
+    model, X = gaps
+    x = X[(model.predict(X) == "refused") & X["income"].notna()].iloc[0]
+    others = [name for name in X.columns if name != "income"]
+    explanation = cp.Ensemble().fit(model, X, immutable=others, rule=no_raise).explain(x, k=1)
+    assert explanation.counterfactuals["income"].isna().tolist() == [True]
 
 
 def test_a_missing_value_that_is_immutable_stays_missing(gaps):

@@ -167,7 +167,7 @@ class Bounds:
         settled = np.fmin(np.fmax(cells.values, low), high)
         if self.rules.grid:
             settled = np.fmin(np.fmax(self.rules.grid.settle(settled, cells.feature), low), high)
-        settled = np.where(np.isnan(cells.values), cells.values, settled)  # fmin and fmax hide what is missing
+        settled = np.where(np.isnan(cells.values), cells.values, settled)  # fmin and fmax hide NaN
         allowed = self._allowed(replace(cells, values=settled))
         result[cells.row, cells.feature] = np.where(allowed, settled, cells.own)
         return result
