@@ -1,4 +1,4 @@
-"""Counterpoint: what would have to change for this decision to be different?
+"""Counterpoint says what would have to change for a decision to be different.
 
 An ensemble of counterfactual explainers, for any model that can predict.
 
@@ -11,13 +11,23 @@ An ensemble of counterfactual explainers, for any model that can predict.
 """
 
 from counterpoint import datasets, testing
+from counterpoint.answers import IncompleteError
 from counterpoint.blackbox import ModelError
 from counterpoint.ensemble import Ensemble, explain
-from counterpoint.explainers import BruteForce, CaseBased, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
-from counterpoint.explainers.base import IncompleteError
+from counterpoint.explainers import (
+    BruteForce,
+    CaseBased,
+    Evolution,
+    Explainer,
+    Guided,
+    Neighbours,
+    Sphere,
+    Tree,
+)
 from counterpoint.explanation import Explanation, Explanations, Shortfall
 from counterpoint.metrics import evaluate
 from counterpoint.polish import Polish
+from counterpoint.saving import load, save
 from counterpoint.schema import Feature, Schema
 from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, Selection
 from counterpoint.target import Between
@@ -54,5 +64,7 @@ __all__ = [
     "datasets",
     "evaluate",
     "explain",
+    "load",
+    "save",
     "testing",
 ]

@@ -22,7 +22,7 @@ from counterpoint.task import Places, Question, Rule, Task
 
 @dataclass(frozen=True)
 class Fitted:
-    """What an explainer learns at `fit`: the columns, their constraints, the black box, the known instances."""
+    """What an explainer learns at `fit`: columns, constraints, black box and known instances."""
 
     schema: Schema
     rules: Rules
@@ -52,10 +52,14 @@ class Settings:
     ) -> Settings:
         """Check what was asked for."""
         for name, value in {"k": k, "max_changes": max_changes, "max_rows": max_rows}.items():
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer)):
+            if value is None and name != "k":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | np.integer):
                 raise TypeError(f"{name} must be a whole number, got {value!r}.")
-            if value is not None and value < 1:
+            if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}.")
+        if max_seconds is not None and not isinstance(max_seconds, int | float | np.number):
+            raise TypeError(f"max_seconds must be a number of seconds, got {max_seconds!r}.")
         if max_seconds is not None and not max_seconds > 0:
             raise ValueError(f"max_seconds must be positive, got {max_seconds}.")
         labels = fitted.known.labels
@@ -182,7 +186,12 @@ class Answers:
         return Shortfall(k, found, reason)
 
     def _explanation(self, place: int, rows: Rows, labels: Labels, **facts: Any) -> Explanation:
-        defaults: dict[str, Any] = {"found_by": (), "distance": np.empty(0), "model_calls": 1, "model_rows": 1}
+        defaults: dict[str, Any] = {
+            "found_by": (),
+            "distance": np.empty(0),
+            "model_calls": 1,
+            "model_rows": 1,
+        }
         return Explanation(
             schema=self._fitted.schema,
             row=self._rows[place],

@@ -58,6 +58,7 @@ class BlackBox:
         self.calls = 0
         self.rows = 0
         self.seconds = 0.0
+        self._good: Rows | None = None
         self._ask = _callable(model)
 
     def predict(self, rows: Rows) -> Labels:
@@ -84,11 +85,17 @@ class BlackBox:
             text = f"{type(error).__name__}: {error}".rstrip(". ")
             raise ModelError(f"The model raised {text}. It was given {self._given(len(rows))}.") from error
         self.seconds += monotonic() - started
-        return _labels(output, len(rows))
+        labels = _labels(output, len(rows))
+        self._good = rows[:1]
+        return labels
 
     def rows_in(self, seconds: float) -> float:
         """Estimate how many rows the model labels in a time, from all it has labelled so far."""
         return seconds * self.rows / self.seconds if self.seconds else np.inf
+
+    def is_down(self) -> bool:
+        """Whether the model now fails even on a row that it has labelled before."""
+        return self._good is not None and self._failure(self._good) is not None
 
     def _given(self, rows: int) -> str:
         """Say what the model is given, which is the first thing to check when it fails."""

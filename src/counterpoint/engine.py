@@ -17,16 +17,14 @@ import numpy as np
 from counterpoint.blackbox import BlackBox, Labels, ModelError
 from counterpoint.task import Places, Question
 
-# So many instances failing one after the other is a model that is down, not a few rows that it cannot take.
-DOWN = 3
-
 AnySearch = Generator[Question, Labels, Any]
 
 
 class Lockstep:
     """Several searches as one: each round asks the questions of all together.
 
-    Searches can be added while others are under way. `owners` tells which search each row of the question
+    Searches can be added while others are under way. `nothing` are the labels of no rows, which answer an
+    empty question. `owners` tells which search each row of the question
     being asked belongs to, and `current` which search is at work, should it raise.
 
     Examples
@@ -34,7 +32,7 @@ class Lockstep:
     >>> def ask(row):
     ...     labels = yield Question(np.array([row]), np.array([0]))
     ...     print(labels[0])
-    >>> both = Lockstep()
+    >>> both = Lockstep(np.array([]))
     >>> both.add(ask([1.0]))
     >>> both.add(ask([5.0]))
     >>> both.question().rows
@@ -49,7 +47,8 @@ class Lockstep:
     True
     """
 
-    def __init__(self) -> None:
+    def __init__(self, nothing: Labels) -> None:
+        self._nothing = nothing
         self._searches: list[AnySearch] = []
         self._asking: dict[int, Question] = {}
         self.owners: Places = np.empty(0, dtype=np.intp)
@@ -66,7 +65,9 @@ class Lockstep:
             return None
         questions = self._asking.values()
         self.owners = np.repeat(list(self._asking), [len(of) for _, of in questions])
-        return Question(np.concatenate([r for r, _ in questions]), np.concatenate([of for _, of in questions]))
+        return Question(
+            np.concatenate([r for r, _ in questions]), np.concatenate([of for _, of in questions])
+        )
 
     def answer(self, labels: Labels) -> None:
         """Hand each search the labels of its own rows."""
@@ -81,7 +82,7 @@ class Lockstep:
         try:
             question = next(search) if labels is None else search.send(labels)
             while not len(question.of):
-                question = search.send(np.empty(0) if labels is None else labels[:0])
+                question = search.send(self._nothing)
         except StopIteration:
             return
         self._asking[place] = question
@@ -153,21 +154,20 @@ def label(questions: Sequence[Question], blackbox: BlackBox) -> list[Reply]:
 
 def _label_apart(questions: Sequence[Question], blackbox: BlackBox, error: ModelError) -> list[Reply]:
     """Ask about each instance by itself, so that only those fail whose rows the model fails on."""
-    replies, failures = [], 0
+    replies, down = [], False
     for question in questions:
         labels: dict[int, Labels] = {}
         failed: dict[int, ModelError] = {}
         for instance in np.unique(question.of).tolist():
-            if failures >= DOWN:
+            if down:
                 failed[instance] = error
                 continue
             rows = question.rows[question.of == instance]
             try:
                 labels[instance] = blackbox.predict(rows)
-                failures = 0
             except ModelError as own_error:
-                failures += 1
                 failed[instance] = _located(own_error, question, instance, blackbox)
+                down = blackbox.is_down()
         replies.append(Reply(_spread(question.of, labels), failed))
     return replies
 

@@ -8,8 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from counterpoint.answers import Fitted
+from counterpoint.engine import Lockstep
 from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
-from counterpoint.explainers.base import Fitted, at_least
+from counterpoint.explainers.base import at_least
 from counterpoint.explanation import Explanation
 from counterpoint.polish import Polish
 from counterpoint.pool import Asking, Finds, Pool
@@ -19,7 +21,7 @@ from counterpoint.task import Places, Question, Search, Task, first_of_each
 
 
 def _default_explainers() -> tuple[Explainer, ...]:
-    """The paper's base explainers, and one that a surrogate guides."""
+    """Make the paper's base explainers, and one that a surrogate guides."""
     return BruteForce(refine=0), Tree(), Sphere(), Neighbours(), Guided()
 
 
@@ -34,7 +36,7 @@ class Voice:
 
     def search(self, task: Task) -> Search:
         """Search on this voice's sample."""
-        features = self.features if task.max_changes is None else self.features[: task.max_changes]
+        features = [feature for feature in self.features if feature in task.features][: task.max_changes]
         return self.explainer.search(task.narrow(self.known, features, self.stream))
 
 
@@ -87,8 +89,16 @@ class Ensemble(Explainer):
 
     def __post_init__(self) -> None:
         at_least(1, self, "size", "starts")
+        if not isinstance(self.explainers, Sequence) or not all(
+            isinstance(explainer, Explainer) for explainer in self.explainers
+        ):
+            raise TypeError(f"Ensemble.explainers must be a list of explainers, got {self.explainers!r}.")
         if not self.explainers:
             raise ValueError("Ensemble.explainers must hold at least one explainer, got none.")
+        if not isinstance(self.selection, Selection):
+            raise TypeError(
+                f"Ensemble.selection must be a Selection such as cp.CLOSE, got {self.selection!r}."
+            )
         if not 0 < self.instances <= 1:
             raise ValueError(f"Ensemble.instances must be in (0, 1], got {self.instances}.")
 
@@ -117,9 +127,12 @@ class Ensemble(Explainer):
         return voices
 
     def search(self, task: Task) -> Search:
-        """Run the voices alone, as a base explainer of another ensemble would be run."""
-        for voice in self.voices_:
-            yield from voice.search(task)
+        """Run the voices alone, as one of another ensemble's base explainers."""
+        chorus = Lockstep(task.decisions[:0])
+        for voice in task.once(("voices", repr(self)), lambda: self._draw(task.known)):
+            chorus.add(voice.search(task))
+        while (question := chorus.question()) is not None:
+            chorus.answer((yield question))
 
     def gather(self, task: Task, pool: Pool) -> Asking:
         """Run all voices, help where they find too few, and polish what looks best."""

@@ -35,7 +35,7 @@ class Polish:
     Parameters
     ----------
     nearest
-        So many of the candidates of an instance (or four times k, if that is more) are exchanged and bisected.
+        So many candidates of an instance (or four times k, if that is more) are exchanged and bisected.
     rounds
         Rounds of the line search towards x; each divides the interval by eight.
 
@@ -125,7 +125,8 @@ def _best(score: Rows, count: int) -> tuple[Places, Places]:
     """Find the places of the highest finite scores of each row."""
     if count < score.shape[1]:
         score = np.where(score >= -np.partition(-score, count, axis=1)[:, [count]], score, -np.inf)
-    return np.nonzero(np.isfinite(score))
+    place, column = np.nonzero(np.isfinite(score))
+    return place, column
 
 
 def shrink(task: Task, rows: Rows, of: Places, rounds: int = 2) -> Refinement:
@@ -146,7 +147,9 @@ def shrink(task: Task, rows: Rows, of: Places, rounds: int = 2) -> Refinement:
 
 def _lines(task: Task, rows: Rows, of: Places) -> tuple[Places, Mask]:
     """Draw the lines along which rows may shrink: all changed numbers together, and each by itself."""
-    moves = task.changed(rows, of) & ~task.known.distance.is_category & ~np.isnan(rows) & ~np.isnan(task.x[of])
+    moves = (
+        task.changed(rows, of) & ~task.known.distance.is_category & ~np.isnan(rows) & ~np.isnan(task.x[of])
+    )
     together = np.flatnonzero(moves.any(axis=1))
     origin, feature = np.nonzero(moves & (moves.sum(axis=1) > 1)[:, None])
     single = np.zeros((len(origin), rows.shape[1]), dtype=np.bool_)

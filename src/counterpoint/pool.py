@@ -66,7 +66,7 @@ class Pool:
         self.failed: dict[int, Exception] = {}
         self.stopped: dict[int, str] = {}
         self._budget, self._rows_in, self._obeys = budget, rows_in, obeys
-        self._chorus = Lockstep()
+        self._chorus = Lockstep(task.decisions[:0])
         self._kept: list[tuple[Rows, Places, Labels, NDArray[np.intp]]] = []
 
     @property
@@ -178,8 +178,9 @@ class Pool:
         """Say in each error which search asked about the row that the model fails on."""
         for instance, error in failed.items():
             if error.position is not None:
-                name = self.names[owners[error.position]]
-                error = ModelError(f"{error} It was asked by {name}.")
+                named = ModelError(f"{error} It was asked by {self.names[owners[error.position]]}.")
+                named.__cause__ = error.__cause__
+                error = named
             self.failed[instance] = error
 
 
@@ -209,7 +210,7 @@ def _hashed(bits: NDArray[np.uint64], of: Places) -> NDArray[np.uint64]:
     mixed = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
     *weights, last = _weights(bits.shape[1] + 1)
-    return np.einsum("ij,j->i", mixed, np.array(weights)) + of.astype(np.uint64) * last
+    return np.asarray(np.einsum("ij,j->i", mixed, np.array(weights)) + of.astype(np.uint64) * last)
 
 
 @lru_cache

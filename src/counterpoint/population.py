@@ -46,7 +46,7 @@ class Population:
         return cls(schema, rows, labels, Distance.fit(schema, rows))
 
     def sample(self, rng: np.random.Generator, size: int) -> Population:
-        """Draw instances without replacement, the paper's I(X); each decision keeps its share, and a place."""
+        """Draw instances without replacement, the paper's I(X); each decision keeps its share."""
         if size >= len(self.rows):
             return self.take(np.arange(len(self.rows)))
         return self.take(np.sort(_stratified(rng, self.labels, size)))
@@ -62,7 +62,7 @@ class Population:
 
     def nearest(self, rows: Rows) -> Rows:
         """Measure each row's distance from its closest known instance."""
-        return self.distance.between(rows, self.rows).min(axis=1)
+        return np.asarray(self.distance.measure(self.distance.embed(rows), self.embedded).min(axis=1))
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Build a thing about these instances at the first call, and return the same one ever after."""

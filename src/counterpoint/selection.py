@@ -81,8 +81,9 @@ class Selection:
 
     def _choose(self, task: Task, rows: Rows, cost: Row, places: Places, k: int) -> Places:
         """Choose for one instance."""
-        if len(places) > self.most:
-            places = places[np.argsort(cost[places], kind="stable")[: self.most]]
+        most = max(self.most, k)
+        if len(places) > most:
+            places = places[np.argsort(cost[places], kind="stable")[:most]]
         if len(places) <= 1:
             return places
         away = task.known.distance.between(rows[places], rows[places])

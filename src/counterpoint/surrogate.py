@@ -59,7 +59,9 @@ def _cuts(column: Row, is_category: bool, bins: int) -> Row:
     known = column[~np.isnan(column)]
     inner = np.linspace(0, 1, bins + 1)[1:-1]
     # Quantiles alone see nothing of a feature that is 0 for most.
-    return np.unique(np.concatenate([np.quantile(known, inner), np.quantile([known.min(), known.max()], inner)]))
+    return np.unique(
+        np.concatenate([np.quantile(known, inner), np.quantile([known.min(), known.max()], inner)])
+    )
 
 
 def _place(column: Row, cuts: Row) -> NDArray[np.intp]:

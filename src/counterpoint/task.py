@@ -1,4 +1,4 @@
-"""A question: which rows near x does the black box decide differently?
+"""A question: which rows near x does the black box decide differently.
 
 A `Task` is all that a search may know: some instances x that are decided alike, what counts as a flip, the
 known instances X', the features A' it may change, k, and a random stream. It never holds the model.
@@ -128,7 +128,9 @@ class Task:
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Build a thing once for all tasks that pose the same question to the same known instances."""
-        return self.known.once((key, self.target.key(self.decisions[0]), self.stream, self.features.tobytes()), build)
+        return self.known.once(
+            (key, self.target.key(self.decisions[0]), self.stream, self.features.tobytes()), build
+        )
 
     def rng(self) -> np.random.Generator:
         """Start this task's random stream anew."""

@@ -102,12 +102,25 @@ class Explainer(ABC):
             A function (candidates as a table, x as a one-row table) to a mask of those that are admissible.
         """
         constraints: dict[str, Any] = {
-            "immutable": list(immutable), "ranges": ranges, "increase": list(increase), "decrease": list(decrease)
+            "immutable": immutable,
+            "ranges": ranges,
+            "increase": increase,
+            "decrease": decrease,
         }
+        if rule is not None and not callable(rule):
+            raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")
+        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise ValueError(
+                f"{type(self).__name__}.seed must be a whole number from 0 on, got {self.seed!r}."
+            )
         if schema is None:
             schema = Schema.infer(X, categorical=categorical, **constraints)
+        elif not isinstance(schema, Schema):
+            raise TypeError(f"schema must be a Schema, such as Schema.infer(X), got {type(schema).__name__}.")
         elif categorical is not None:
-            raise ValueError("Give either schema or categorical, not both: a schema says what is categorical.")
+            raise ValueError(
+                "Give either schema or categorical, not both: a schema says what is categorical."
+            )
         else:
             schema = schema.constrain(**constraints)
         if not schema.actionable:
@@ -117,7 +130,7 @@ class Explainer(ABC):
         labels = blackbox.predict(rows)
         if labels.ndim == 1 and (labels == labels[0]).all():
             raise ValueError(
-                f"The model decides every known instance as {labels[0]!r}, so X shows no other decision. "
+                f"The model decides every known instance as {labels[0].item()!r}: X shows no other decision. "
                 f"Give known instances of at least two decisions."
             )
         known = Population.of(schema, rows, labels).sample(np.random.default_rng([self.seed]), MOST)

@@ -81,7 +81,9 @@ class BruteForce(Explainer):
     def _nearest(self, task: Task, singles: Singles, instance: int) -> Rows:
         """Combine single changes of one instance, and keep the nearest results."""
         moved = np.flatnonzero(np.isfinite(singles.prices[instance]))
-        single = level = _Level(singles.rows[instance, moved], singles.prices[instance, moved], singles.feature[moved])
+        single = level = _Level(
+            singles.rows[instance, moved], singles.prices[instance, moved], singles.feature[moved]
+        )
         levels = [single]
         for _ in range(1, min(self.features, task.max_changes or self.features)):
             level = self._extended(level, single)

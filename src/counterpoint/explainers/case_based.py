@@ -68,7 +68,9 @@ class CaseBased(Explainer):
         unlike = task.once("lenders", lambda: distance.embed(task.unlike()))
         lenders = nearest(distance.measure(distance.embed(rows), unlike), self.instances)
         of = np.repeat(of, lenders.shape[1])
-        lent = np.where(np.repeat(differs, lenders.shape[1], axis=0), task.unlike()[lenders.ravel()], task.x[of])
+        lent = np.where(
+            np.repeat(differs, lenders.shape[1], axis=0), task.unlike()[lenders.ravel()], task.x[of]
+        )
         return task.project(lent, of)
 
     def _library(self, task: Task) -> _Library:

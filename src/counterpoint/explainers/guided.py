@@ -12,7 +12,7 @@ from counterpoint.surrogate import Surrogate
 from counterpoint.task import Places, Search, Task
 from counterpoint.variations import Singles
 
-# How many log-odds one unit of distance costs: the first asks for what surely flips, the last for what is near.
+# How many log-odds one unit of distance costs: the first asks for what surely flips, the last for the near.
 RATES = (1.0, 4.0, 16.0)
 
 

@@ -71,7 +71,9 @@ class _Shadow:
         """Train the tree on what flips, and keep the leaves that hold flipping instances."""
         rows, flips = task.known.rows, task.flips(task.known.labels)
         # Only "flips or not" matters to the question, so the tree is trained on just that.
-        tree = DecisionTreeClassifier(min_samples_leaf=max(1, int(share * len(rows))), random_state=task.stream[0])
+        tree = DecisionTreeClassifier(
+            min_samples_leaf=max(1, int(share * len(rows))), random_state=task.stream[0]
+        )
         tree.fit(rows, flips)
         inner, left, right = _paths(tree.tree_)
         home = tree.apply(rows)
@@ -79,8 +81,12 @@ class _Shadow:
         return cls(
             feature=tree.tree_.feature[inner],
             threshold=tree.tree_.threshold[inner],
-            goes_left=np.array([left[leaf] for leaf in leaves]).reshape(len(leaves), len(inner)),
-            goes_right=np.array([right[leaf] for leaf in leaves]).reshape(len(leaves), len(inner)),
+            goes_left=np.array([left[leaf] for leaf in leaves], dtype=np.bool_).reshape(
+                len(leaves), len(inner)
+            ),
+            goes_right=np.array([right[leaf] for leaf in leaves], dtype=np.bool_).reshape(
+                len(leaves), len(inner)
+            ),
             members=[rows[flips & (home == leaf)] for leaf in leaves],
             width=rows.shape[1],
         )
@@ -89,21 +95,21 @@ class _Shadow:
         """Take instances from the leaves with the fewest conditions that each x fails."""
         is_left = (task.x[:, self.feature] <= self.threshold)[:, None]
         failed = (self.goes_left & ~is_left) | (self.goes_right & is_left)  # instance × leaf × node
-        impossible = (failed & ~np.isin(self.feature, task.features)).any(axis=2)
+        impossible = np.asarray((failed & ~np.isin(self.feature, task.features)).any(axis=2))
         conditions = np.where(impossible, np.inf, failed.sum(axis=2))
         fewest = np.argsort(conditions, axis=1, kind="stable")[:, :leaves]
         rows, of = [task.x[:0]], [np.empty(0, dtype=np.intp)]
-        for leaf in np.unique(fewest):
-            of_leaf = np.flatnonzero((fewest == leaf).any(axis=1) & ~impossible[:, leaf])
-            members = self._nearest(task, int(leaf), of_leaf, instances)
-            # Once with only the features that failed conditions name, which changes less, and once as they are.
+        for leaf in np.unique(fewest).tolist():
+            of_leaf = np.flatnonzero(np.asarray(fewest == leaf).any(axis=1) & ~impossible[:, leaf])
+            members = self._nearest(task, leaf, of_leaf, instances)
+            # Once with only the features that failed conditions name, which changes less, and once as is.
             fewer = np.where(self._named(failed[of_leaf, leaf])[:, None], members, task.x[of_leaf, None])
             rows += [fewer.reshape(-1, task.x.shape[1]), members.reshape(-1, task.x.shape[1])]
             of += [np.repeat(of_leaf, members.shape[1])] * 2
         return Question(np.concatenate(rows), np.concatenate(of))
 
     def _nearest(self, task: Task, leaf: int, of: Places, count: int) -> Rows:
-        """Find the instances of a leaf that are nearest to some of the task's: instance × member × feature."""
+        """Find the members of a leaf nearest to some of the task's: instance × member × feature."""
         distance = task.known.distance.over(task.features)
         members = task.once(("members", leaf), lambda: distance.embed(self.members[leaf]))
         return self.members[leaf][nearest(distance.measure(distance.embed(task.x[of]), members), count)]
@@ -116,7 +122,9 @@ class _Shadow:
         return named
 
 
-def _paths(tree: object) -> tuple[NDArray[np.intp], dict[int, NDArray[np.bool_]], dict[int, NDArray[np.bool_]]]:
+def _paths(
+    tree: object,
+) -> tuple[NDArray[np.intp], dict[int, NDArray[np.bool_]], dict[int, NDArray[np.bool_]]]:
     """List the inner nodes, and for each leaf which of them its path leaves to the left and to the right."""
     children_left, children_right = tree.children_left, tree.children_right  # type: ignore[attr-defined]
     inner = np.flatnonzero(children_left >= 0)
