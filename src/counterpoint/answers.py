@@ -130,7 +130,8 @@ class Answers:
     def close(self, group: Places, pool: Pool, finds: Finds, chosen: list[Places]) -> None:
         """Make what was chosen for a group of instances into explanations."""
         distance = pool.task.distance(finds.rows, finds.of)
-        for instance, (place, places) in enumerate(zip(group.tolist(), chosen, strict=True)):
+        for instance, (place, picked) in enumerate(zip(group.tolist(), chosen, strict=True)):
+            places = picked[np.argsort(distance[picked], kind="stable")]  # nearest first
             if instance in pool.failed:
                 self.failed[place] = pool.failed[instance]
                 continue

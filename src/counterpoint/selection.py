@@ -8,7 +8,9 @@ counterfactual too, so they join the cost and the guarantee stays.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +22,9 @@ from counterpoint.task import Places, Task, nearest
 # Plausibility is measured against the known instances around x: so many, out of a sample of so many.
 NEAR = 100
 REFERENCE = 5_000
+
+# More than any gain: what is held back so much is chosen only when nothing else is left.
+LATE = 1e9
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,9 @@ class Selection:
         covering mean diversity however large the pool is.
     fill
         Go on by the same marginal gain until k are chosen, though the objective would stop before.
+    redundant
+        Choose also what lies behind another choice: the same changes taken further, or further changes added.
+        Without it such rows are chosen last, so that each answer is an action of its own.
     most
         At most so many of the pool are looked at, the cheapest ones.
 
@@ -51,11 +59,12 @@ class Selection:
     2.0
     """
 
-    distance: float = 0.6
+    distance: float = 0.9
     implausibility: float = 0.4
-    changes: float = 0.25
+    changes: float = 0.3
     neighbours: int | None = None
     fill: bool = True
+    redundant: bool = False
     most: int = 120
 
     def __post_init__(self) -> None:
@@ -68,7 +77,7 @@ class Selection:
     def select(self, task: Task, finds: Finds, k: int) -> list[Places]:
         """Choose at most k of the finds of each instance; gives their places."""
         cost = self.costs(task, finds)
-        return [self._choose(task, finds.rows, cost, finds.places(i), k) for i in range(len(task))]
+        return [self._choose(task, i, finds.rows, cost, finds.places(i), k) for i in range(len(task))]
 
     def costs(self, task: Task, finds: Finds) -> Row:
         """Price each find: distance, implausibility and number of changes."""
@@ -79,7 +88,7 @@ class Selection:
             cost += self.implausibility * _relative(implausibility(task, finds), of)
         return np.asarray(cost)
 
-    def _choose(self, task: Task, rows: Rows, cost: Row, places: Places, k: int) -> Places:
+    def _choose(self, task: Task, instance: int, rows: Rows, cost: Row, places: Places, k: int) -> Places:
         """Choose for one instance."""
         most = max(self.most, k)
         if len(places) > most:
@@ -88,7 +97,10 @@ class Selection:
             return places
         away = task.known.distance.between(rows[places], rows[places])
         h = min(len(places), self.neighbours or max(2, round(len(places) / k)))
-        return places[cost_scaled_greedy(neighbourhoods(away, h), cost[places] * h, k, self.fill)]
+        behind = None
+        if not self.redundant:
+            behind = partial(on_one_way, rows[places] - task.x[instance], task.known.distance.is_category)
+        return places[cost_scaled_greedy(neighbourhoods(away, h), cost[places] * h, k, self.fill, behind)]
 
 
 def _relative(values: Row, of: Places) -> Row:
@@ -126,11 +138,34 @@ def neighbourhoods(away: Rows, h: int) -> Mask:
     return ~covers
 
 
-def cost_scaled_greedy(covers: Mask, cost: Row, k: int, fill: bool = False) -> Places:
+def on_one_way(changes: Rows, is_category: Mask, chosen: int) -> Mask:
+    """Tell which changes from x lie on the way to a chosen one, or behind it.
+
+    Examples
+    --------
+    >>> changes = np.array([[2.0, 0.0], [5.0, 0.0], [-2.0, 0.0], [2.0, 1.0]])
+    >>> on_one_way(changes, np.array([False, False]), chosen=0)
+    array([ True,  True, False,  True])
+    """
+    mine = changes[chosen]
+    ahead = ~is_category & (changes * mine > 0)
+    before = (changes == 0) | (changes == mine) | (ahead & (np.abs(changes) <= np.abs(mine)))
+    behind = (mine == 0) | (changes == mine) | (ahead & (np.abs(changes) >= np.abs(mine)))
+    return np.asarray(before.all(axis=1) | behind.all(axis=1))
+
+
+def cost_scaled_greedy(
+    covers: Mask,
+    cost: Row,
+    k: int,
+    fill: bool = False,
+    behind: Callable[[int], Mask] | None = None,
+) -> Places:
     """Maximise (how many are covered) − (the cost of the chosen) over at most k choices.
 
     Each step takes the choice with the largest gain less twice its cost, and stops when that is not
-    positive; with `fill` it goes on until k.
+    positive; with `fill` it goes on until k. What lies `behind` a choice is chosen only when nothing else is
+    left.
 
     Examples
     --------
@@ -142,18 +177,21 @@ def cost_scaled_greedy(covers: Mask, cost: Row, k: int, fill: bool = False) -> P
     open_ = covers.astype(np.float64)
     left = np.ones(covers.shape[1])
     price = 2.0 * cost
+    late = np.zeros(len(cost), dtype=np.bool_)
     for _ in range(min(k, len(cost))):
         gain = open_ @ left - price
         gain[chosen] = -np.inf
-        best = int(gain.argmax())
+        best = int(np.where(late, gain - LATE, gain).argmax())
         if gain[best] <= 0 and not fill:
             break
         chosen.append(best)
         left[covers[best]] = 0.0
+        if behind is not None:
+            late |= behind(best)
     return np.array(chosen, dtype=np.intp)
 
 
 BALANCED = Selection()
-CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2)
-DIVERSE = Selection(distance=0.0, implausibility=0.0, changes=0.1, most=400)
-PLAUSIBLE = Selection(distance=0.5, implausibility=2.0, changes=0.2)
+CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2, redundant=True)
+DIVERSE = Selection(distance=0.0, implausibility=0.0, changes=0.1, redundant=True, most=400)
+PLAUSIBLE = Selection(distance=0.5, implausibility=2.0, changes=0.2, redundant=True)
