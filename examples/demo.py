@@ -31,14 +31,14 @@ def main() -> None:
             (OneHotEncoder(handle_unknown="ignore"), list(credit.categorical)), remainder="passthrough"
         ),
         RandomForestClassifier(100, random_state=0),
-    ).fit(credit.X_train, credit.y_train)
-    refused = credit.X_test[model.predict(credit.X_test) == 1]
+    ).fit(credit.X_train, credit.y_train.map({0: "granted", 1: "refused"}))
+    refused = credit.X_test[model.predict(credit.X_test) == "refused"]
 
     explainer = cp.Ensemble().fit(model, credit.X_train, immutable=credit.immutable)
     explanations = explainer.explain_many(refused, k=3)
 
     for number, explanation in enumerate(explanations[:3], start=1):
-        print(f"\nRefused applicant {number} (decision 1: default expected)\n\n{explanation}\n")
+        print(f"\nRefused applicant {number}\n\n{explanation}\n")
         for sentence in explanation.sentences():
             print(f"  {sentence}")
     print(f"\nAll {len(explanations)} refused applicants\n\n{explanations}")
@@ -57,9 +57,9 @@ def _page(explanations: cp.Explanations) -> str:
     return (
         "<!doctype html><html lang='en'><meta charset='utf-8'><title>Counterpoint: refused credit</title>"
         f"<style>{STYLE}</style><h1>What would have to change for these applicants to get their credit?</h1>"
-        "<p>A random forest expects a default (decision 1). Each column is a small change to the application "
-        "for which the same forest expects none (decision 0). Age, sex, housing and other features that an "
-        "applicant cannot or should not have to change are held fixed.</p>"
+        "<p>A random forest refused them. Each numbered column is a small change to the application for which "
+        "the same forest grants the credit. Age, sex, housing and other features that an applicant cannot or "
+        "should not have to change are held fixed.</p>"
         f"{''.join(parts)}<h2>All {len(explanations)} refused applicants</h2>{explanations._repr_html_()}"
         "<footer>Made by <code>make demo</code>.</footer></html>"
     )

@@ -37,7 +37,7 @@ class Guided(Explainer):
     --------
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(500, 3))
-    >>> guided = Guided().fit(lambda rows: rows[:, 0] + rows[:, 1] > 1, X)
+    >>> guided = Guided().fit(lambda rows: rows[:, 0] > 1, X)
     >>> guided.explain(np.array([-1.0, 0.0, 0.0]), k=1).changes["feature"].tolist()
     ['x0']
     """

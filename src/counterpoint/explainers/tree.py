@@ -34,7 +34,7 @@ class Tree(Explainer):
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [8.0, 1.0], [9.0, 1.0]])
+    >>> X = np.array([[1.0, 5.0], [2.0, 1.0], [8.0, 5.0], [9.0, 1.0]])
     >>> Tree().fit(lambda rows: rows[:, 0] > 5, X).explain(X[0], k=1).counterfactuals
     array([[8., 5.]])
     """
