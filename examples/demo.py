@@ -57,9 +57,9 @@ def _page(explanations: cp.Explanations) -> str:
     return (
         "<!doctype html><html lang='en'><meta charset='utf-8'><title>Counterpoint: refused credit</title>"
         f"<style>{STYLE}</style><h1>What would have to change for these applicants to get their credit?</h1>"
-        "<p>A random forest refused them. Each numbered column is a small change to the application for which "
-        "the same forest grants the credit. Age, sex, housing and other features that an applicant cannot or "
-        "should not have to change are held fixed.</p>"
+        "<p>A random forest refused them. Each numbered column is a small change to the application for "
+        "which the same forest grants the credit. Age, sex, housing and other features that an applicant "
+        "cannot or should not have to change are held fixed.</p>"
         f"{''.join(parts)}<h2>All {len(explanations)} refused applicants</h2>{explanations._repr_html_()}"
         "<footer>Made by <code>make demo</code>.</footer></html>"
     )

@@ -10,7 +10,8 @@ import pytest
 
 from counterpoint import metrics
 from counterpoint.distances import Distance
-from counterpoint.metrics import Measures, evaluate, measure, nearest_alike
+from counterpoint.evaluation import evaluate
+from counterpoint.metrics import Measures, measure, nearest_alike
 from counterpoint.population import Population
 from counterpoint.schema import Row, Rows, Schema
 from counterpoint.target import Between, Target
@@ -289,7 +290,9 @@ class NearestUnlike:
     def fitted_(self) -> Any:
         return SimpleNamespace(schema=self.known.schema, known=self.known)
 
-    def explain_many(self, X: Any, *, k: int = 5, progress: bool = True) -> list[SimpleNamespace]:
+    def explain_many(
+        self, X: Any, *, k: int = 5, target: Any = None, progress: bool = True
+    ) -> list[SimpleNamespace]:
         assert not progress
         self.clock += 2.0
         return [self._explain(row, k) for row in self.known.schema.encode(X)]
@@ -388,7 +391,7 @@ def test_evaluate_of_a_number_takes_what_counts_as_a_flip() -> None:
 
     with pytest.raises(ValueError, match=r"output is a number.*flips="):
         evaluate(Last(known), np.array([[0.0]]), k=2)
-    table = evaluate(Last(known), np.array([[0.0]]), k=2, flips=Target(test=Between(low=0.8)).flips)
+    table = evaluate(Last(known), np.array([[0.0]]), k=2, target=Between(low=0.8))
     # Only 4 counts. Alike are 0 and 1, unlike is 4; for the nearest alike, 1, too only 4 counts.
     assert table.loc[0, ["size", "dis_dist", "dipo", "inst"]].tolist() == [0.5, 4, 1, 0]
 

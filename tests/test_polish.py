@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import counterpoint as cp
 from counterpoint.bounds import Rules
 from counterpoint.distances import changed
-from counterpoint.polish import exchange, restore, shrink
+from counterpoint.polish import BINS, EXCHANGES, PARTS, PREFIXES, exchanged, improve, restored, shrink
 from counterpoint.population import Population
 from counterpoint.target import Target
-from counterpoint.task import Question
+from counterpoint.task import Places, Question, Refinement
 
 fast = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 Flips = Callable[[np.ndarray], np.ndarray]
@@ -35,6 +35,14 @@ def pose(X: object, x: object, schema: cp.Schema | None = None, unlike: Flips | 
         rules=Rules.of(schema),
         target=Target(),
     )
+
+
+def restore(task: cp.Task, rows: np.ndarray, of: Places) -> Refinement:
+    return improve(task, rows, of, restored(task, rows, of))
+
+
+def exchange(task: cp.Task, rows: np.ndarray, of: Places) -> Refinement:
+    return improve(task, rows, of, exchanged(task, rows, of))
 
 
 def line(step: float | None = None) -> cp.Task:
@@ -74,6 +82,10 @@ class Driven:
 def one(rows: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:
     """Make rows that are all about the first instance."""
     return np.array(rows), np.zeros(len(rows), dtype=np.intp)
+
+
+def counts(rows: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return changed(rows, x).sum(axis=1)
 
 
 def first_above(limit: float) -> Flips:
@@ -137,22 +149,27 @@ def either(rows: np.ndarray) -> np.ndarray:
 
 def test_exchange_puts_a_cheaper_change_in_the_place_of_the_dearest() -> None:
     task = plane(3, unlike=either)
-    driven = Driven(exchange(task, *one([[4.5, 0.0, 0.0]]), 4), either)
+    driven = Driven(exchange(task, *one([[4.5, 0.0, 0.0]])), either)
     (row,) = driven.result
     assert row[0] == 0
     assert row[1] > 0.4
-    assert task.distance(driven.result, np.array([0])) < 4.5
+    assert task.distance(driven.result, np.array([0])) < task.distance(*one([[4.5, 0.0, 0.0]]))
 
 
-def test_exchange_looks_at_the_nearest_rows_only() -> None:
-    rows, of = one([[4.9, 0.0, 0.0], [4.5, 0.0, 0.0], [4.7, 0.0, 0.0]])
-    driven = Driven(exchange(plane(3, unlike=either), rows, of, 1), either)
-    np.testing.assert_array_equal(driven.result[[0, 2]], rows[[0, 2]])
-    assert driven.result[1, 0] == 0
+def test_exchange_leaves_the_other_changes_alone() -> None:
+    driven = Driven(exchange(plane(3, unlike=either), *one([[4.5, 0.0, 0.7]])), either)
+    assert (driven.asked[:, 0] == 0).all()
+    assert (counts(driven.asked, np.zeros(3)) <= 2).all()
+
+
+@pytest.mark.xfail(reason="of changes with equal scores all are tried, however many")
+def test_exchange_tries_no_more_than_so_many_changes_of_a_row() -> None:
+    task = plane(30)  # no known instance flips, so that no change looks better than another
+    assert len(exchanged(task, *one([[4.9] * 30])).rows) <= EXCHANGES
 
 
 def test_exchange_asks_nothing_where_nothing_is_cheaper() -> None:
-    driven = Driven(exchange(line(), *one([[0.1]]), 4), first_above(0))
+    driven = Driven(exchange(line(), *one([[0.1]])), first_above(0))
     assert driven.questions == []
     np.testing.assert_array_equal(driven.result, [[0.1]])
 
@@ -162,12 +179,12 @@ def test_exchange_asks_nothing_where_nothing_is_cheaper() -> None:
 
 @pytest.mark.parametrize("rounds", [0, 1, 2, 3, 5])
 @pytest.mark.parametrize("boundary", [0.01, 1.0, 3.333, 9.9])
-def test_each_round_divides_the_distance_to_the_boundary_by_four(rounds: int, boundary: float) -> None:
+def test_each_round_divides_the_distance_to_the_boundary_by_eight(rounds: int, boundary: float) -> None:
     driven = Driven(shrink(line(), *one([[10.0]]), rounds), first_above(boundary))
     (nearest,) = driven.result.ravel()
-    assert boundary < nearest <= boundary + 10 / 4**rounds + 1e-9
+    assert boundary < nearest <= boundary + 10 / 8**rounds + 1e-9
     assert len(driven.questions) <= rounds
-    assert all(len(question.of) <= 3 for question in driven.questions)
+    assert all(len(question.of) <= len(PARTS) == 7 for question in driven.questions)
 
 
 def test_shrink_keeps_to_whole_steps_and_finds_the_first_that_flips() -> None:
@@ -217,7 +234,7 @@ def banded(weights: np.ndarray) -> Flips:
 
 SEARCHES: dict[str, Callable] = {
     "restore": restore,
-    "exchange": lambda task, rows, of: exchange(task, rows, of, 3),
+    "exchange": exchange,
     "shrink": shrink,
     "polish": cp.Polish().search,
 }
@@ -245,8 +262,11 @@ def test_polished_rows_flip_and_are_neither_farther_nor_more_changed(
     after = driven.result
     assert after.shape == rows.shape
     assert flips(after).all()
-    assert (task.distance(after, of) <= task.distance(rows, of) + 1e-12).all()
-    assert (task.changed(after, of).sum(axis=1) <= task.changed(rows, of).sum(axis=1)).all()
+    for instance in range(len(x)):
+        # Polishing may change the order of an instance's rows.
+        for measure in (task.distance, lambda rows, of: task.changed(rows, of).sum(axis=1)):
+            better, worse = (np.sort(measure(each, of)[of == instance]) for each in (after, rows))
+            assert (better <= worse + 1e-12).all()
     for question in driven.questions:
         assert task.rules.around(task.x[question.of]).admissible(question.rows).all()
 
@@ -274,16 +294,18 @@ def test_what_becomes_of_a_row_does_not_depend_on_other_instances(search: str) -
 # ---------------------------------------------------------------- Polish
 
 
-@pytest.mark.parametrize(("exchanged", "rounds"), [(0, 0), (5, 0), (16, 3), (0, 4)])
-def test_polish_asks_so_often_and_so_much_at_most(exchanged: int, rounds: int) -> None:
-    features = 6
+@pytest.mark.parametrize(("near", "rounds"), [(0, 0), (5, 0), (16, 3), (0, 4)])
+def test_polish_asks_so_often_and_so_much_at_most(near: int, rounds: int) -> None:
+    features = 30
     task = plane(features, unlike=lambda rows: rows.sum(axis=1) > 4)
     rows, of = np.random.default_rng(1).uniform(1, 5, size=(20, features)), np.zeros(20, dtype=np.intp)
-    driven = Driven(cp.Polish(exchanged, rounds).search(task, rows, of), lambda rows: rows.sum(axis=1) > 4)
-    assert len(driven.questions) <= 2 + (exchanged > 0) + rounds
-    prefixes, singles, lines = 2 * (features - 1), 10 * features, 3 * (features + 1)
-    most = max(20 * prefixes, exchanged * singles, 20 * lines)
-    assert all(len(question.of) <= most for question in driven.questions)
+    driven = Driven(cp.Polish(near, rounds).search(task, rows, of), lambda rows: rows.sum(axis=1) > 4)
+    assert len(driven.questions) <= 2 + rounds
+    sizes, near = [len(question.of) for question in driven.questions], max(near, 4 * task.k)
+    assert sizes[0] <= len(rows) * 2 * PREFIXES
+    assert sizes[1] <= near * (2 * PREFIXES + BINS * features)
+    assert max(sizes[2:], default=0) <= near * len(PARTS) * (features + 1)
+    assert len(driven.result) == min(len(rows), near)
 
 
 def test_polish_makes_one_small_change_of_many_large_ones() -> None:
@@ -291,7 +313,7 @@ def test_polish_makes_one_small_change_of_many_large_ones() -> None:
     np.testing.assert_allclose(driven.result, [[0.0, 0.0, 1.0, 0.0]], atol=0.07)
 
 
-@pytest.mark.parametrize("wrong", [{"exchange": -1}, {"rounds": -1}])
+@pytest.mark.parametrize("wrong", [{"nearest": -1}, {"rounds": -1}])
 def test_polish_refuses_negative_numbers(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="at least 0"):
         cp.Polish(**wrong)

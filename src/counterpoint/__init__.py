@@ -14,6 +14,7 @@ from counterpoint import datasets, testing
 from counterpoint.answers import IncompleteError
 from counterpoint.blackbox import ModelError
 from counterpoint.ensemble import Ensemble, explain
+from counterpoint.evaluation import evaluate
 from counterpoint.explainers import (
     BruteForce,
     CaseBased,
@@ -25,7 +26,6 @@ from counterpoint.explainers import (
     Tree,
 )
 from counterpoint.explanation import Explanation, Explanations, Shortfall
-from counterpoint.metrics import evaluate
 from counterpoint.polish import Polish
 from counterpoint.saving import load, save
 from counterpoint.schema import Feature, Schema

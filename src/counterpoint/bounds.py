@@ -130,24 +130,30 @@ class Rules:
         stuck = (self.rising | self.falling) & (np.isnan(x) | (x == self.missing_code))
         return Bounds(self, x, np.where(stuck, np.inf, low), np.where(stuck, -np.inf, high))
 
-    def check(self, rows: Rows) -> None:
-        """Refuse instances that lie outside the user's own ranges."""
+    def inside(self, rows: Rows) -> Mask:
+        """Tell which cells lie in the user's own ranges; what is missing always does."""
+        inside = np.ones(rows.shape, dtype=np.bool_)
         for place, feature in enumerate(self.schema.features):
+            column = rows[:, place]
             if feature.range is None:
                 continue
-            column = rows[:, place]
             if feature.is_categorical:
-                allowed = [c is None or feature.allows(c) for c in feature.categories]
-                inside = np.array(allowed)[column.astype(np.intp)]
+                allowed = [category is None or feature.allows(category) for category in feature.categories]
+                inside[:, place] = np.array(allowed)[column.astype(np.intp)]
             else:
-                inside = np.isnan(column) | ((column >= feature.range[0]) & (column <= feature.range[1]))
-            if not inside.all():
-                first = int(np.argmin(inside))
-                what = "x" if len(rows) == 1 else f"X[{first}]"
-                raise ValueError(
-                    f"{what} has {feature.name!r} = {feature.label(column[first])!r}, outside "
-                    f"ranges[{feature.name!r}] = {feature.range!r}. Widen the range, or leave it out."
-                )
+                inside[:, place] = ~((column < feature.range[0]) | (column > feature.range[1]))
+        return inside
+
+    def check(self, rows: Rows) -> None:
+        """Refuse instances that lie outside the user's own ranges."""
+        outside = np.argwhere(~self.inside(rows))
+        if len(outside):
+            row, place = outside[0].tolist()
+            feature, what = self.schema.features[place], "x" if len(rows) == 1 else f"X[{row}]"
+            raise ValueError(
+                f"{what} has {feature.name!r} = {feature.label(rows[row, place])!r}, outside "
+                f"ranges[{feature.name!r}] = {feature.range!r}. Widen the range, or leave it out."
+            )
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,14 @@ exist: it is NaN, and `evaluate` skips it. d is the paper's mixed MAD distance, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from time import perf_counter
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from counterpoint.blackbox import Labels, is_continuous
+from counterpoint.blackbox import Labels
 from counterpoint.bounds import Mask
 from counterpoint.distances import Distance, changed
 from counterpoint.population import Population
@@ -246,7 +245,7 @@ def measure(
     >>> measure([[4.0], [2.5]], np.array([1.0]), "no", known, k=2, labels=["yes", "no"])
     Measures(size=0.5, act=0.5, impl=0.0, dis_dist=3.0, dis_count=1.0, div_dist=0.0, ...)
     """
-    C = _as_set(C, x, decision, k, flips, labels)
+    C = as_set(C, x, decision, k, flips, labels)
     distance = known.distance
     return Measures(
         size=size(C, k),
@@ -288,146 +287,7 @@ def nearest_alike(
     return found
 
 
-class _Answer(Protocol):
-    """What is read of an explanation."""
-
-    @property
-    def row(self) -> Row: ...
-    @property
-    def rows(self) -> Rows: ...
-    @property
-    def labels(self) -> Labels: ...
-    @property
-    def decision(self) -> Any: ...
-
-
-class _Fitted(Protocol):
-    """What is read of an explainer's fitted state."""
-
-    @property
-    def schema(self) -> Schema: ...
-    @property
-    def known(self) -> Population: ...
-
-
-class _Explainer(Protocol):
-    """What is asked of a fitted explainer."""
-
-    @property
-    def fitted_(self) -> _Fitted: ...
-    def explain_many(self, X: Any, *, k: int, progress: bool) -> Sequence[_Answer]: ...
-
-
-def evaluate(
-    explainer: _Explainer, X_test: Any, k: int | Sequence[int] = 5, flips: Flips = OTHER
-) -> pd.DataFrame:
-    """Explain instances and take the mean of each measure over them, for one k or several.
-
-    Instances without counterfactuals count in size, act, dipo and runtime; the other means skip them.
-    Runtime is wall seconds an instance; explaining the similar instances that inst needs is not in it.
-
-    Parameters
-    ----------
-    explainer
-        A fitted explainer.
-    X_test
-        A table of instances to explain.
-    k
-        How many counterfactuals an instance; each k of several is one row of the answer.
-    flips
-        See `measure`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One row a k, with the columns k, instances, and the ten measures.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace as Bunch
-    >>> rows = np.array([[1.0], [2.0], [3.0], [4.0]])
-    >>> known = Population.of(Schema.infer(rows), rows, np.array(["no", "no", "yes", "yes"]))
-    >>> class Four:
-    ...     fitted_ = Bunch(schema=known.schema, known=known)
-    ...     def explain_many(self, X, k, progress):
-    ...         four = Bunch(rows=rows[3:], labels=["yes"], decision="no")
-    ...         return [Bunch(row=row, **vars(four)) for row in known.schema.encode(X)]
-    >>> evaluate(Four(), rows[:2], k=[1, 2])[["k", "instances", "size", "dis_dist"]]
-       k  instances  size  dis_dist
-    0  1          2   1.0       2.5
-    1  2          2   0.5       2.5
-    """
-    if flips is OTHER and is_continuous(explainer.fitted_.known.labels):
-        raise ValueError(
-            "The model's output is a number, so say which outputs count as different: "
-            "flips=Target(test=Between(low, high)).flips."
-        )
-    several = [k] if isinstance(k, int | np.integer) else list(k)
-    return pd.DataFrame([_evaluate_one(explainer, X_test, int(each), flips) for each in several])
-
-
-def _evaluate_one(explainer: _Explainer, X: Any, k: int, flips: Flips) -> dict[str, float]:
-    """Make one row of `evaluate`'s answer."""
-    start = perf_counter()
-    answers = explainer.explain_many(X, k=k, progress=False)
-    seconds = perf_counter() - start
-    if not len(answers):
-        raise ValueError("X_test must hold at least one instance, got an empty table.")
-    known, schema = explainer.fitted_.known, explainer.fitted_.schema
-    measures = [
-        measure(
-            answer.rows,
-            answer.row,
-            answer.decision,
-            known,
-            k=k,
-            schema=schema,
-            flips=flips,
-            labels=answer.labels,
-            alike=alike,
-            runtime=seconds / len(answers),
-        )
-        for answer, alike in zip(answers, _explain_alike(explainer, answers, k, flips), strict=True)
-    ]
-    means = pd.DataFrame([asdict(each) for each in measures]).mean()
-    return {"k": k, "instances": len(answers), **means}
-
-
-def _explain_alike(
-    explainer: _Explainer, answers: Sequence[_Answer], k: int, flips: Flips
-) -> list[tuple[Row, Rows] | None]:
-    """Explain the closest known instance decided alike of each answer's x; None where there is none."""
-    schema, known = explainer.fitted_.schema, explainer.fitted_.known
-    known = known.take(np.flatnonzero(_inside(schema, known.rows)))
-    rows = np.stack([answer.row for answer in answers])
-    places = nearest_alike(rows, [answer.decision for answer in answers], known, flips)
-    # Neighbours often share their nearest one, which is then explained once.
-    wanted = np.unique(places[places >= 0])
-    if not len(wanted):
-        return [None] * len(answers)
-    alike = explainer.explain_many(schema.decode(known.rows[wanted]), k=k, progress=False)
-    found = {
-        place: (answer.row, _as_set(answer.rows, answer.row, answer.decision, k, flips, answer.labels))
-        for place, answer in zip(wanted.tolist(), alike, strict=True)
-    }
-    return [found.get(place) for place in places.tolist()]
-
-
-def _inside(schema: Schema, rows: Rows) -> Mask:
-    """Tell which rows lie in the user's own ranges: explainers refuse to explain the others."""
-    inside = np.ones(len(rows), dtype=np.bool_)
-    for feature, column in zip(schema.features, rows.T, strict=True):
-        if feature.range is None:
-            continue
-        if feature.is_categorical:
-            inside &= np.array([feature.allows(c) for c in feature.categories])[column.astype(np.intp)]
-        else:
-            low, high = feature.range
-            inside &= ~((column < low) | (column > high))  # so that a missing number is inside
-    return inside
-
-
-def _as_set(C: ArrayLike, x: Row, decision: Any, k: int, flips: Flips, labels: ArrayLike | None) -> Rows:
+def as_set(C: ArrayLike, x: Row, decision: Any, k: int, flips: Flips, labels: ArrayLike | None) -> Rows:
     """Check an answer and keep what is valid in it, each row once."""
     rows = np.asarray(C, dtype=np.float64)
     if not rows.size:

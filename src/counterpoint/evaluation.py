@@ -1,0 +1,137 @@
+"""Explain many instances and measure the answers: the paper's ten metrics as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.blackbox import Labels, is_continuous
+from counterpoint.bounds import Rules
+from counterpoint.metrics import as_set, measure, nearest_alike
+from counterpoint.population import Population
+from counterpoint.schema import Row, Rows, Schema
+from counterpoint.target import Target
+
+
+class _Answer(Protocol):
+    """What is read of an explanation."""
+
+    @property
+    def row(self) -> Row: ...
+    @property
+    def rows(self) -> Rows: ...
+    @property
+    def labels(self) -> Labels: ...
+    @property
+    def decision(self) -> Any: ...
+
+
+class _Fitted(Protocol):
+    """What is read of an explainer's fitted state."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def known(self) -> Population: ...
+
+
+class _Explainer(Protocol):
+    """What is asked of a fitted explainer."""
+
+    @property
+    def fitted_(self) -> _Fitted: ...
+    def explain_many(self, X: Any, *, k: int, target: Any, progress: bool) -> Sequence[_Answer]: ...
+
+
+def evaluate(
+    explainer: _Explainer, X_test: Any, k: int | Sequence[int] = 5, *, target: Any = None
+) -> pd.DataFrame:
+    """Explain instances and take the mean of each measure over them, for one k or several.
+
+    Instances without counterfactuals count in size, act, dipo and runtime; the other means skip them.
+    Runtime is wall seconds an instance; explaining the similar instances that inst needs is not in it.
+
+    Parameters
+    ----------
+    explainer
+        A fitted explainer.
+    X_test
+        A table of instances to explain.
+    k
+        How many counterfactuals an instance; each k of several is one row of the answer.
+    target
+        What counts as a different decision, as in `explain`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a k, with the columns k, instances, and the ten measures.
+
+    Examples
+    --------
+    >>> from counterpoint import Neighbours
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> explainer = Neighbours().fit(lambda rows: rows[:, 0] > 0, X)
+    >>> evaluate(explainer, X[:10], k=[1, 5])[["k", "instances", "size", "act"]]
+       k  instances  size  act
+    0  1         10   1.0  1.0
+    1  5         10   1.0  1.0
+    """
+    labels = explainer.fitted_.known.labels
+    continuous = is_continuous(labels)
+    wanted = Target.of(target, [] if continuous else np.unique(labels).tolist(), continuous)
+    several = [k] if isinstance(k, int | np.integer) else list(k)
+    return pd.DataFrame([_evaluate_one(explainer, X_test, int(each), target, wanted) for each in several])
+
+
+def _evaluate_one(explainer: _Explainer, X: Any, k: int, target: Any, wanted: Target) -> dict[str, float]:
+    """Make one row of `evaluate`'s answer."""
+    start = perf_counter()
+    answers = explainer.explain_many(X, k=k, target=target, progress=False)
+    seconds = perf_counter() - start
+    if not len(answers):
+        raise ValueError("X_test must hold at least one instance, got an empty table.")
+    known, schema = explainer.fitted_.known, explainer.fitted_.schema
+    measures = [
+        measure(
+            answer.rows,
+            answer.row,
+            answer.decision,
+            known,
+            k=k,
+            schema=schema,
+            flips=wanted.flips,
+            labels=answer.labels,
+            alike=alike,
+            runtime=seconds / len(answers),
+        )
+        for answer, alike in zip(answers, _explain_alike(explainer, answers, k, target, wanted), strict=True)
+    ]
+    means = pd.DataFrame([asdict(each) for each in measures]).mean()
+    return {"k": k, "instances": len(answers), **means}
+
+
+def _explain_alike(
+    explainer: _Explainer, answers: Sequence[_Answer], k: int, target: Any, wanted: Target
+) -> list[tuple[Row, Rows] | None]:
+    """Explain the closest known instance decided alike of each answer's x; None where there is none."""
+    schema, known = explainer.fitted_.schema, explainer.fitted_.known
+    # Explainers refuse to explain what lies outside the user's own ranges.
+    known = known.take(np.flatnonzero(Rules.of(schema).inside(known.rows).all(axis=1)))
+    rows = np.stack([answer.row for answer in answers])
+    places = nearest_alike(rows, [answer.decision for answer in answers], known, wanted.flips)
+    # Neighbours often share their nearest one, which is then explained once.
+    shared = np.unique(places[places >= 0])
+    if not len(shared):
+        return [None] * len(answers)
+    alike = explainer.explain_many(schema.decode(known.rows[shared]), k=k, target=target, progress=False)
+    found = {
+        place: (answer.row, as_set(answer.rows, answer.row, answer.decision, k, wanted.flips, answer.labels))
+        for place, answer in zip(shared.tolist(), alike, strict=True)
+    }
+    return [found.get(place) for place in places.tolist()]
