@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from counterpoint import metrics
+from counterpoint import evaluation, metrics
+from counterpoint.bounds import Rules
 from counterpoint.distances import Distance
 from counterpoint.evaluation import evaluate
 from counterpoint.metrics import Measures, measure, nearest_alike
@@ -317,7 +318,7 @@ FIVE = line([0, 1, 2, 3, 4], ["no", "no", "no", "yes", "yes"])
 
 def test_evaluate_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     explainer = NearestUnlike(FIVE)
-    monkeypatch.setattr(metrics, "perf_counter", lambda: explainer.clock)
+    monkeypatch.setattr(evaluation, "perf_counter", lambda: explainer.clock)
     table = evaluate(explainer, np.array([[0.0], [1.0]]), k=[1, 2, 3])
     # k = 1: both get 3. k = 2: both get 3 and 4, whose mean distance over 4 pairs is 1/2. k = 3: the same.
     # inst: 1 is the nearest alike of 0, and 0 of 1; both get the same: (0 or 1/2) / (1 + 1).
@@ -366,7 +367,7 @@ def test_evaluate_explains_no_alike_instance_outside_the_users_ranges() -> None:
 def test_rows_inside_the_users_ranges() -> None:
     schema = SCHEMA.replace("age", missing=True).constrain(ranges={"age": (30, 50), "job": ["a", "b"]})
     asked = rows(X, KNOWN.rows[0], C2, np.array([np.nan, 0, A, M]))
-    np.testing.assert_array_equal(metrics._inside(schema, asked), [True, False, False, True])
+    np.testing.assert_array_equal(Rules.of(schema).inside(asked).all(axis=1), [True, False, False, True])
 
 
 def test_evaluate_gives_tables_of_the_callers_form() -> None:
@@ -389,7 +390,7 @@ def test_evaluate_of_a_number_takes_what_counts_as_a_flip() -> None:
         def _explain(self, row: Row, k: int) -> SimpleNamespace:
             return SimpleNamespace(row=row, rows=known.rows[3:], labels=known.labels[3:], decision=0.1)
 
-    with pytest.raises(ValueError, match=r"output is a number.*flips="):
+    with pytest.raises(ValueError, match=r"outputs are numbers.*target="):
         evaluate(Last(known), np.array([[0.0]]), k=2)
     table = evaluate(Last(known), np.array([[0.0]]), k=2, target=Between(low=0.8))
     # Only 4 counts. Alike are 0 and 1, unlike is 4; for the nearest alike, 1, too only 4 counts.
