@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.blackbox import Labels
+from counterpoint.blackbox import Labels, is_continuous
 from counterpoint.distances import Distance, Embedded
 from counterpoint.schema import Rows, Schema
 
@@ -76,7 +76,7 @@ class Population:
 def _stratified(rng: np.random.Generator, labels: Labels, size: int) -> NDArray[np.intp]:
     """Draw places so that every label keeps its share and at least a few instances."""
     order = rng.permutation(len(labels))
-    if labels.ndim > 1 or labels.dtype.kind == "f":
+    if is_continuous(labels):
         return order[:size]
     groups, codes = np.unique(labels[order], return_inverse=True)
     rank = np.empty(len(order))
