@@ -393,7 +393,11 @@ def probability(frame):
     return 1 / (1 + np.exp(-(frame["income"].to_numpy() - 50) / 10))
 
 
-@pytest.mark.parametrize("target", ["C", ["C", "D"], {"C", "D"}, ("D",), np.array(["C", "D"])], ids=str)
+@pytest.mark.parametrize(
+    "target",
+    ["C", ["C", "D"], {"C", "D"}, ("D",), np.array(["C", "D"])],
+    ids=["one", "list", "set", "tuple", "array"],
+)
 def test_a_class_or_several(target):
     X = people()
     explanation = cp.Ensemble().fit(grade, X).explain(X[grade(X) == "A"].iloc[0], target=target)

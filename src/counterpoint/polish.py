@@ -123,10 +123,10 @@ def exchanged(task: Task, rows: Rows, of: Places) -> Candidates:
 
 def _best(score: Rows, count: int) -> tuple[Places, Places]:
     """Find the places of the highest finite scores of each row."""
-    if count < score.shape[1]:
-        score = np.where(score >= -np.partition(-score, count, axis=1)[:, [count]], score, -np.inf)
-    place, column = np.nonzero(np.isfinite(score))
-    return place, column
+    count = min(count, score.shape[1])
+    columns = np.argsort(-score, axis=1, kind="stable")[:, :count]
+    finite = np.isfinite(np.take_along_axis(score, columns, 1))
+    return np.nonzero(finite)[0], columns[finite]
 
 
 def shrink(task: Task, rows: Rows, of: Places, rounds: int = 2) -> Refinement:

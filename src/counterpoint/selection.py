@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from counterpoint.bounds import Mask
+from counterpoint.distances import changed
 from counterpoint.pool import Finds
 from counterpoint.schema import Row, Rows
 from counterpoint.task import Places, Task, nearest
@@ -99,7 +100,9 @@ class Selection:
         h = min(len(places), self.neighbours or max(2, round(len(places) / k)))
         behind = None
         if not self.redundant:
-            behind = partial(on_one_way, rows[places] - task.x[instance], task.known.distance.is_category)
+            x = task.x[instance]
+            changes = np.where(changed(rows[places], x), rows[places] - x, 0.0)
+            behind = partial(on_one_way, changes, task.known.distance.is_category)
         return places[cost_scaled_greedy(neighbourhoods(away, h), cost[places] * h, k, self.fill, behind)]
 
 
