@@ -24,9 +24,6 @@ from counterpoint.task import Places, Task, nearest
 NEAR = 100
 REFERENCE = 5_000
 
-# More than any gain: what is held back so much is chosen only when nothing else is left.
-LATE = 1e9
-
 
 @dataclass(frozen=True)
 class Selection:
@@ -43,14 +40,14 @@ class Selection:
         The price of being as far from the nearest known instance as the pool is on average.
     changes
         The price of each changed feature.
+    redundancy
+        The price of lying behind another choice, or before it: the same changes taken further, or further
+        changes added. It makes each answer an action of its own.
     neighbours
         The paper's h: how many of the pool a choice covers. None for the size of the pool over k, which makes
         covering mean diversity however large the pool is.
     fill
         Go on by the same marginal gain until k are chosen, though the objective would stop before.
-    redundant
-        Choose also what lies behind another choice: the same changes taken further, or further changes added.
-        Without it such rows are chosen last, so that each answer is an action of its own.
     most
         At most so many of the pool are looked at, the cheapest ones.
 
@@ -63,13 +60,13 @@ class Selection:
     distance: float = 0.9
     implausibility: float = 0.4
     changes: float = 0.3
+    redundancy: float = 0.6
     neighbours: int | None = None
     fill: bool = True
-    redundant: bool = False
     most: int = 120
 
     def __post_init__(self) -> None:
-        for name in ("distance", "implausibility", "changes"):
+        for name in ("distance", "implausibility", "changes", "redundancy"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"Selection.{name} must be at least 0, got {getattr(self, name)}.")
         if self.most < 1 or (self.neighbours is not None and self.neighbours < 1):
@@ -99,11 +96,14 @@ class Selection:
         away = task.known.distance.between(rows[places], rows[places])
         h = min(len(places), self.neighbours or max(2, round(len(places) / k)))
         behind = None
-        if not self.redundant:
+        if self.redundancy:
             x = task.x[instance]
             changes = np.where(changed(rows[places], x), rows[places] - x, 0.0)
             behind = partial(on_one_way, changes, task.known.distance.is_category)
-        return places[cost_scaled_greedy(neighbourhoods(away, h), cost[places] * h, k, self.fill, behind)]
+        chosen = cost_scaled_greedy(
+            neighbourhoods(away, h), cost[places] * h, k, self.fill, behind, self.redundancy * h
+        )
+        return places[chosen]
 
 
 def _relative(values: Row, of: Places) -> Row:
@@ -163,12 +163,12 @@ def cost_scaled_greedy(
     k: int,
     fill: bool = False,
     behind: Callable[[int], Mask] | None = None,
+    penalty: float = 0.0,
 ) -> Places:
     """Maximise (how many are covered) − (the cost of the chosen) over at most k choices.
 
     Each step takes the choice with the largest gain less twice its cost, and stops when that is not
-    positive; with `fill` it goes on until k. What lies `behind` a choice is chosen only when nothing else is
-    left.
+    positive; with `fill` it goes on until k. What lies `behind` a choice pays a penalty from then on.
 
     Examples
     --------
@@ -180,21 +180,21 @@ def cost_scaled_greedy(
     open_ = covers.astype(np.float64)
     left = np.ones(covers.shape[1])
     price = 2.0 * cost
-    late = np.zeros(len(cost), dtype=np.bool_)
+    redundant = np.zeros(len(cost), dtype=np.bool_)
     for _ in range(min(k, len(cost))):
-        gain = open_ @ left - price
+        gain = open_ @ left - price - penalty * redundant
         gain[chosen] = -np.inf
-        best = int(np.where(late, gain - LATE, gain).argmax())
+        best = int(gain.argmax())
         if gain[best] <= 0 and not fill:
             break
         chosen.append(best)
         left[covers[best]] = 0.0
         if behind is not None:
-            late |= behind(best)
+            redundant |= behind(best)
     return np.array(chosen, dtype=np.intp)
 
 
 BALANCED = Selection()
-CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2, redundant=True)
-DIVERSE = Selection(distance=0.0, implausibility=0.0, changes=0.1, redundant=True, most=400)
-PLAUSIBLE = Selection(distance=0.5, implausibility=2.0, changes=0.2, redundant=True)
+CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2, redundancy=0.0)
+DIVERSE = Selection(distance=0.0, implausibility=0.0, changes=0.1, redundancy=0.0, most=400)
+PLAUSIBLE = Selection(distance=0.5, implausibility=2.0, changes=0.2, redundancy=0.0)
