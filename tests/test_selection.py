@@ -221,7 +221,7 @@ def test_what_lies_on_the_way_to_a_choice_or_behind_it_comes_last() -> None:
     finds = found(np.array([[0.2, 0.0, 0.0], [0.4, 0.0, 0.0], [0.6, 0.1, 0.0], [-1.0, 0.0, 4.0]]))
     chosen = cp.Selection(redundancy=10.0).select(TASK, finds, 2)[0].tolist()
     assert sorted(chosen) == [0, 3]
-    assert 3 not in cp.Selection(redundant=True, distance=9.0).select(TASK, finds, 2)[0].tolist()
+    assert 3 not in cp.Selection(redundancy=0.0, distance=9.0).select(TASK, finds, 2)[0].tolist()
     assert len(cp.Selection(redundancy=10.0).select(TASK, finds, 4)[0]) == 4
 
 
