@@ -33,3 +33,8 @@ tests: .venv/dev
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache build dist
+
+# Figures of the README. Run them on a quiet machine; each prints a table and writes benchmarks/results/*.json.
+.PHONY: bench-speed bench-growth bench-quality
+bench-speed bench-growth bench-quality: bench-%: .venv/demo
+	$(BIN)/python -m benchmarks.$*
