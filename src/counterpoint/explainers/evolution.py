@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class Evolution(Explainer):
         while (left > 0).any():
             for _ in range(self.generations):
                 parents = nursery.next_generation(parents, enough)
-            rows, of = self._best(parents, np.flatnonzero(left > 0))
+            rows, of = self._best(parents.rows, np.flatnonzero(left > 0))
             flips = task.flips((yield Question(rows, of)))
             left -= 1
             for instance in np.unique(of[flips]).tolist():
@@ -75,7 +76,8 @@ class Evolution(Explainer):
                 finds[instance] = nursery.nearest_distinct(found, instance)
                 enough[instance] = np.quantile(nursery.surrogate.score(finds[instance]), 0.1)
             for instance in np.flatnonzero([len(found) > 0 for found in finds]).tolist():
-                parents[instance] = np.resize(finds[instance], parents.shape[2:])
+                parents.rows[instance] = np.resize(finds[instance], parents.rows.shape[2:])
+            parents = nursery.judged(parents.rows)
 
     def _best(self, parents: Rows, instances: Places) -> Question:
         """Take the best of each island."""
@@ -83,9 +85,26 @@ class Evolution(Explainer):
         return Question(best, np.repeat(instances, len(best) // len(instances)))
 
 
+class _Generation(NamedTuple):
+    """Candidates, instance × island × candidate × feature, with their scores and distances from x."""
+
+    rows: Rows
+    score: Rows
+    away: Rows
+
+    def joined(self, other: _Generation) -> _Generation:
+        """Put two generations together."""
+        return _Generation(*(np.concatenate(pair, axis=2) for pair in zip(self, other, strict=True)))
+
+    def take(self, order: Places) -> _Generation:
+        """Keep some of each island, in an order."""
+        rows = np.take_along_axis(self.rows, order[..., None], 2)
+        return _Generation(rows, *(np.take_along_axis(each, order, 2) for each in self[1:]))
+
+
 @dataclass(frozen=True)
 class _Nursery:
-    """Breeds candidates on several islands at once: instance × island × candidate × feature.
+    """Breeds candidates on several islands at once.
 
     Every instance is bred with the same draws, so that none depends on the others.
     """
@@ -97,7 +116,7 @@ class _Nursery:
     islands: int
     population: int
 
-    def founders(self) -> Rows:
+    def founders(self) -> _Generation:
         """Start from what the instances most like x in immutable features have, and from mixed values."""
         # What flips those may flip x.
         distance = self.task.known.distance.over(np.flatnonzero(~self.task.free))
@@ -105,24 +124,28 @@ class _Nursery:
         relatives = self.donors[nearest(away, self.population // 2)]
         mixed = np.repeat(self._mixed((self.population,))[None], len(self.task), axis=0)
         rows = self._projected(np.concatenate([relatives, mixed], axis=1)[:, None, : self.population])
-        return np.repeat(rows, self.islands, axis=1)
+        return self.judged(np.repeat(rows, self.islands, axis=1))
 
-    def next_generation(self, parents: Rows, enough: Row) -> Rows:
+    def judged(self, rows: Rows) -> _Generation:
+        """Score candidates and measure their distances."""
+        flat, of = self._flat(rows)
+        score, away = self.surrogate.score(flat), self.task.distance(flat, of)
+        return _Generation(rows, score.reshape(rows.shape[:3]), away.reshape(rows.shape[:3]))
+
+    def next_generation(self, parents: _Generation, enough: Row) -> _Generation:
         """Cross and mutate parents, and keep the best, best first.
 
         The best are those with the highest score; among those that score enough, the nearest to x.
         """
-        everyone = np.concatenate([parents, self._children(parents)], axis=2)
-        flat, of = self._flat(everyone)
-        score = np.minimum(self.surrogate.score(flat), enough[of]).reshape(everyone.shape[:3])
-        away = self.task.distance(flat, of).reshape(everyone.shape[:3])
-        order = np.lexsort([away, -score], axis=2)
+        everyone = parents.joined(self.judged(self._children(parents.rows)))
+        score = np.minimum(everyone.score, enough[:, None, None])
+        order = np.lexsort([everyone.away, -score], axis=2)
         # A copy of a better candidate (same score and distance) goes to the end.
-        score, away = np.take_along_axis(score, order, 2), np.take_along_axis(away, order, 2)
+        score, away = np.take_along_axis(score, order, 2), np.take_along_axis(everyone.away, order, 2)
         copy = np.zeros(score.shape, dtype=np.bool_)
         copy[..., 1:] = (score[..., 1:] == score[..., :-1]) & (away[..., 1:] == away[..., :-1])
         order = np.take_along_axis(order, np.argsort(copy, axis=2, kind="stable"), 2)
-        return np.asarray(np.take_along_axis(everyone, order[..., : self.population, None], 2))
+        return everyone.take(order[..., : self.population])
 
     def nearest_distinct(self, rows: Rows, instance: int) -> Rows:
         """Keep the nearest rows of an instance, each once."""
