@@ -399,6 +399,20 @@ def test_an_error_in_the_users_rule_is_not_laid_at_an_explainers_door() -> None:
     assert not getattr(caught.value, "__notes__", [])
 
 
+@pytest.mark.xfail(reason="a search that yields bare rows meets an AttributeError without a cure")
+def test_a_search_that_yields_rows_without_their_instances_is_told_what_to_yield() -> None:
+    @dataclass
+    class Bare(cp.Explainer):
+        seed: int = 0
+
+        def search(self, task: cp.Task) -> cp.Search:
+            yield task.x
+
+    with pytest.raises(TypeError, match=r"task\.(question|project)") as caught:
+        Bare().fit(Model(), X).explain(LINE[0])
+    assert "Bare" in "".join(caught.value.__notes__)
+
+
 def test_no_instances_no_explanations() -> None:
     assert len(Probe().fit(Model(), X).explain_many(X[:0], progress=False)) == 0
 

@@ -139,7 +139,7 @@ def shuffled(X: pd.DataFrame, rng: np.random.Generator, count: int) -> pd.DataFr
 @st.composite
 def problems(draw: st.DrawFn, forms: tuple[str, ...] = tuple(KINDS)) -> testing._Problem:
     form = draw(st.sampled_from(forms))
-    kinds = draw(st.lists(st.sampled_from(KINDS[form]), min_size=1, max_size=5))
+    kinds = draw(st.lists(st.sampled_from(KINDS[form]), min_size=1, max_size=9))
     seed = draw(st.integers(0, 10_000))
     rng = np.random.default_rng(seed)
     size = draw(st.integers(8, 60))
@@ -257,6 +257,81 @@ def test_earlier_questions_do_not_change_later_answers(
     for k, max_changes in ((1, 1), (4, None), (2, 2)):
         used.explain_many(problem.instances, k, max_changes=max_changes, progress=False)
     for a, b in zip(fresh.answers, fresh.explain(used, problem.instances), strict=True):
+        assert testing._difference(a, b) is None
+
+
+@pytest.mark.xfail(reason="np.fmax(-0.0, 0.0) has another sign in a long array than in a short one")
+def test_zero_is_the_same_zero_in_any_batch() -> None:
+    X = np.array([[-0.3, 5.0], [-0.2, 4.0], [0.1, 1.0], [0.2, 1.5]])
+    schema = cp.Schema.infer(X).replace("x0", step=1)
+    explainer = cp.Neighbours(candidates=1).fit(lambda rows: rows[:, 1] > 2, X, schema=schema)
+    many = explainer.explain_many(X[[2, 3, 2, 3, 2]], 2, progress=False)
+    for x, answer in zip(X[[2, 3, 2, 3, 2]], many, strict=True):
+        assert answer.rows.tobytes() == explainer.explain(x, 2).rows.tobytes()
+
+
+@pytest.mark.xfail(reason="the surrogate has no quantiles of a column that its sample misses altogether")
+@pytest.mark.parametrize("seed", range(3))
+def test_a_column_that_hardly_any_known_instance_has_is_no_obstacle(seed: int) -> None:
+    X = np.random.default_rng(seed).normal(size=(2000, 3))
+    X[1:, 1] = np.nan
+    explanation = cp.Ensemble(seed=seed).fit(lambda rows: rows[:, 0] > 0, X).explain(X[5], 3)
+    assert len(explanation) == 3
+
+
+@pytest.mark.xfail(reason="what the selection leaves out is said not to have turned up")
+def test_a_shortfall_does_not_blame_the_search_for_what_the_selection_leaves_out() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    picky = cp.Ensemble(selection=cp.Selection(distance=100.0, fill=False))
+    explanation = picky.fit(lambda rows: rows[:, 0] > 0, X).explain(np.array([-1.0, 0.0, 0.0]), 3)
+    assert explanation.shortfall is not None
+    assert "no counterfactual turned up" not in explanation.shortfall.reason
+
+
+def test_a_model_that_writes_to_its_table_changes_nothing() -> None:
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3)), columns=list("abc"))
+
+    def decide(table: pd.DataFrame) -> np.ndarray:
+        return table["a"].to_numpy() > 0
+
+    def writes(table: pd.DataFrame) -> np.ndarray:
+        labels = decide(table)
+        table.iloc[:, 2] = 7.0
+        table.loc[:, "b"] = 8.0
+        return labels
+
+    before = X.copy()
+    clean, dirty = (
+        SMALL.clone().fit(model, X).explain_many(X[:3], 3, progress=False) for model in (decide, writes)
+    )
+    assert X.equals(before)
+    for a, b in zip(clean, dirty, strict=True):
+        assert testing._difference(a, b) is None
+
+
+def test_read_only_inputs_are_enough() -> None:
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    X.flags.writeable = False
+    assert len(SMALL.clone().fit(lambda rows: rows[:, 0] > 0, X).explain_many(X[:3], 2, progress=False)) == 3
+
+
+def test_targets_without_a_hash_are_told_apart() -> None:
+    @dataclass
+    class Above:
+        low: float
+
+        def __call__(self, outputs: np.ndarray) -> np.ndarray:
+            return outputs > self.low
+
+    X = np.random.default_rng(0).normal(size=(200, 2))
+
+    def score(rows: np.ndarray) -> np.ndarray:
+        return rows[:, 0] + 0.0
+
+    used = cp.Neighbours(candidates=10).fit(score, X)
+    for low in (0.1, 1.0, 1.9, 0.5):
+        fresh = cp.Neighbours(candidates=10).fit(score, X)
+        a, b = (explainer.explain(np.array([-1.0, 0.0]), 5, target=Above(low)) for explainer in (used, fresh))
         assert testing._difference(a, b) is None
 
 

@@ -30,6 +30,28 @@ class Fitted:
     known: Population
     rule: Rule | None = None
 
+    def task(
+        self,
+        rows: Rows,
+        decisions: Labels,
+        stream: tuple[int, ...],
+        k: int = 1,
+        target: Target = Target(),  # noqa: B008 - frozen
+        max_changes: int | None = None,
+    ) -> Task:
+        """Pose a question about instances, to be answered with all known instances and features."""
+        return Task(
+            x=rows,
+            decisions=decisions,
+            k=k,
+            known=self.known,
+            features=np.array(self.schema.actionable, dtype=np.intp),
+            rules=self.rules,
+            target=target,
+            max_changes=max_changes,
+            stream=stream,
+        )
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -113,16 +135,9 @@ class Answers:
     def open(self, group: Places) -> tuple[Task, Pool]:
         """Pose the question about a group of instances."""
         fitted, settings = self._fitted, self._settings
-        task = Task(
-            x=self._rows[group],
-            decisions=np.array([self._decisions[place] for place in group]),
-            k=settings.k,
-            known=fitted.known,
-            features=np.array(fitted.schema.actionable, dtype=np.intp),
-            rules=fitted.rules,
-            target=settings.target,
-            max_changes=settings.max_changes,
-            stream=(self._seed,),
+        decisions = np.array([self._decisions[place] for place in group])
+        task = fitted.task(
+            self._rows[group], decisions, (self._seed,), settings.k, settings.target, settings.max_changes
         )
         obeys = None if fitted.rule is None else partial(_obeys, fitted.rule, fitted.schema, task.x)
         return task, Pool(task, settings.budget, fitted.blackbox.rows_in, obeys)

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from counterpoint.answers import Fitted
+from counterpoint.blackbox import is_continuous
 from counterpoint.engine import Lockstep
 from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
 from counterpoint.explainers.base import at_least
@@ -17,7 +18,11 @@ from counterpoint.polish import Polish
 from counterpoint.pool import Asking, Finds, Pool
 from counterpoint.population import Population
 from counterpoint.selection import BALANCED, Selection
+from counterpoint.surrogate import Surrogate
 from counterpoint.task import Places, Question, Search, Task, first_of_each
+
+# What is needed is learned at `fit` for so many decisions at most, and for more when they are asked about.
+AHEAD = 10
 
 
 def _default_explainers() -> tuple[Explainer, ...]:
@@ -105,8 +110,21 @@ class Ensemble(Explainer):
     def keep(self, fitted: Fitted) -> Self:
         """Keep what was learned, and draw the voices."""
         super().keep(fitted)
-        self.voices_ = self._draw(self.fitted_.known)
+        self.voices_ = self._draw(fitted.known)
+        self._learn_ahead(fitted)
         return self
+
+    def _learn_ahead(self, fitted: Fitted) -> None:
+        """Learn now what searches for any other decision need, so that the first answer is no slower."""
+        known = fitted.known
+        decisions, first = np.unique(known.labels, return_index=True)
+        if is_continuous(known.labels, fitted.blackbox.model) or len(decisions) > AHEAD:
+            return
+        for place in first:
+            task = fitted.task(known.rows[[place]], known.labels[[place]], stream=(self.seed,))
+            for voice in self.voices_:
+                next(voice.search(task), None)
+            Surrogate.of(task)
 
     def _draw(self, known: Population) -> list[Voice]:
         """Draw the voices: their kinds, instances and features."""

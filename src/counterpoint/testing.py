@@ -147,6 +147,7 @@ class _Trial:
 
     def fitted(self, explainer: Explainer) -> Explainer:
         """Fit a copy whose searches have an end."""
+        self.model.left = ROUNDS
         copy = explainer.clone()
         vars(copy)["search"] = lambda task: _bounded(type(copy).search(copy, task))
         return copy.fit(self.model, self.problem.X, **self.problem.constraints)
