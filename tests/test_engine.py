@@ -399,7 +399,6 @@ def test_an_error_in_the_users_rule_is_not_laid_at_an_explainers_door() -> None:
     assert not getattr(caught.value, "__notes__", [])
 
 
-@pytest.mark.xfail(reason="a search that yields bare rows meets an AttributeError without a cure")
 def test_a_search_that_yields_rows_without_their_instances_is_told_what_to_yield() -> None:
     @dataclass
     class Bare(cp.Explainer):

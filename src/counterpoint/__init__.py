@@ -31,7 +31,7 @@ from counterpoint.saving import load, save
 from counterpoint.schema import Feature, Schema
 from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, Selection
 from counterpoint.target import Between
-from counterpoint.task import Search, Task
+from counterpoint.task import Question, Search, Task
 
 __version__ = "0.1.0"
 
@@ -54,6 +54,7 @@ __all__ = [
     "ModelError",
     "Neighbours",
     "Polish",
+    "Question",
     "Schema",
     "Search",
     "Selection",

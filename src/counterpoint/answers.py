@@ -157,7 +157,9 @@ class Answers:
                 finds.labels[places],
                 found_by=tuple(pool.names[finder] for finder in finds.finders[places]),
                 distance=distance[places],
-                shortfall=self._shortfall(len(places), asked, pool.stopped.get(instance)),
+                shortfall=self._shortfall(
+                    len(places), len(finds.places(instance)), asked, pool.stopped.get(instance)
+                ),
                 model_calls=1 + int(pool.calls[instance]),
                 model_rows=1 + asked,
             )
@@ -190,15 +192,17 @@ class Answers:
         shortfall = Shortfall(self._settings.k, 0, reason)
         self._done[place] = self._explanation(place, self._rows[:0], none, shortfall=shortfall)
 
-    def _shortfall(self, found: int, asked: int, stopped: str | None) -> Shortfall | None:
+    def _shortfall(self, found: int, seen: int, asked: int, stopped: str | None) -> Shortfall | None:
         """Say why there are fewer than k, if there are."""
         k = self._settings.k
         if found == k:
             return None
-        if stopped is None and not asked:
+        if found < min(k, seen):
+            stopped = f"the selection holds only {found} of {seen:,} worth their cost"
+        elif stopped is None and not asked:
             stopped = "the constraints leave no row to ask about"
         counted = f"{found} admissible counterfactual{'s' * (found != 1)}" if found else "no counterfactual"
-        reason = stopped or f"{counted} turned up among {asked:,} rows asked about"
+        reason = stopped or f"{counted} turned up among {asked:,} row{'s' * (asked != 1)} asked about"
         return Shortfall(k, found, reason)
 
     def _explanation(self, place: int, rows: Rows, labels: Labels, **facts: Any) -> Explanation:

@@ -175,7 +175,8 @@ class Bounds:
             settled = np.fmin(np.fmax(self.rules.grid.settle(settled, cells.feature), low), high)
         settled = np.where(np.isnan(cells.values), cells.values, settled)  # fmin and fmax hide NaN
         allowed = self._allowed(replace(cells, values=settled))
-        result[cells.row, cells.feature] = np.where(allowed, settled, cells.own)
+        # Adding 0.0 makes -0.0 into 0.0, of which fmax may return either, depending on how many there are.
+        result[cells.row, cells.feature] = np.where(allowed, settled + 0.0, cells.own)
         return result
 
     def admissible(self, rows: Rows) -> Mask:

@@ -80,12 +80,22 @@ class Lockstep:
         """Take a search to its next question that has rows, or to its end."""
         self.current, search = place, self._searches[place]
         try:
-            question = next(search) if labels is None else search.send(labels)
+            question = _checked(next(search) if labels is None else search.send(labels))
             while not len(question.of):
-                question = search.send(self._nothing)
+                question = _checked(search.send(self._nothing))
         except StopIteration:
             return
         self._asking[place] = question
+
+
+def _checked(question: Any) -> Question:
+    """Refuse what is no question: a search of a user's own may yield anything."""
+    if not isinstance(question, Question):
+        raise TypeError(
+            f"A search must yield questions, made by task.question(rows) or task.project(rows, of), "
+            f"got {type(question).__name__}."
+        )
+    return question
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,10 @@ class Pool:
         mask = ~np.isin(of, list(self.failed))
         if self._budget.rows is not None:
             few = self.asked[of] + before < self._budget.rows
-            self._stop(of[~few], f"the limit of {self._budget.rows:,} model rows was reached")
+            self._stop(
+                of[~few],
+                f"the limit of {self._budget.rows:,} model row{'s' * (self._budget.rows != 1)} was reached",
+            )
             mask &= few
         if np.isfinite(seconds):
             share = max(0.0, self._rows_in(seconds)) / max(1, len(np.unique(of)))

@@ -3,7 +3,8 @@
 The paper's density objective: maximise |⋃ knn_C(c)| − λ Σ d(c, x) over at most k chosen c. The first term is
 monotone and submodular, the second a linear cost, so cost-scaled greedy (Nikolakaki, Ene and Terzi, 2021)
 keeps f(S) − c(S) ≥ ½ f(OPT) − c(OPT). Plausibility and the number of changes are prices of each single
-counterfactual too, so they join the cost and the guarantee stays.
+counterfactual too, so they join the cost and the guarantee stays. Redundancy is a price between
+counterfactuals; with it the guarantee is for the rest of the objective only.
 """
 
 from __future__ import annotations

@@ -57,6 +57,8 @@ def _cuts(column: Row, is_category: bool, bins: int) -> Row:
     if is_category:
         return np.arange(np.nanmax(column)) + 0.5
     known = column[~np.isnan(column)]
+    if not len(known):
+        return known
     inner = np.linspace(0, 1, bins + 1)[1:-1]
     # Quantiles alone see nothing of a feature that is 0 for most.
     return np.unique(

@@ -109,9 +109,11 @@ class Explainer(ABC):
         }
         if rule is not None and not callable(rule):
             raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")
-        if not isinstance(self.seed, int | np.integer) or self.seed < 0:
+        seed = getattr(self, "seed", None)
+        if not isinstance(seed, int | np.integer) or seed < 0:
             raise ValueError(
-                f"{type(self).__name__}.seed must be a whole number from 0 on, got {self.seed!r}."
+                f"{type(self).__name__}.seed must be a whole number from 0 on, got {seed!r}. "
+                f"An explainer is a dataclass with a field seed: int = 0."
             )
         if schema is None:
             schema = Schema.infer(X, categorical=categorical, **constraints)

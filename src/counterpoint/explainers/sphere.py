@@ -84,6 +84,8 @@ class _Rays:
     def draw(cls, task: Task, count: int) -> _Rays:
         """Draw directions from the task's random stream."""
         rng, known = task.rng(), task.known.rows
+        # A sample may lack every value of a feature; the median of all known instances stands in.
+        known = np.where(np.isnan(known).all(axis=0), task.known.distance.median, known)
         shape = (count, known.shape[1])
         spread = np.nanstd(known, axis=0)
         return cls(

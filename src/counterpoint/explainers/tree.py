@@ -12,6 +12,8 @@ from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.schema import Row, Rows
 from counterpoint.task import Places, Question, Search, Task, nearest
 
+LARGEST = float(np.finfo(np.float32).max)
+
 
 @dataclass
 class Tree(Explainer):
@@ -74,9 +76,9 @@ class _Shadow:
         tree = DecisionTreeClassifier(
             min_samples_leaf=max(1, int(share * len(rows))), random_state=task.stream[0]
         )
-        tree.fit(rows, flips)
+        tree.fit(_in_float32(rows), flips)
         inner, left, right = _paths(tree.tree_)
-        home = tree.apply(rows)
+        home = tree.apply(_in_float32(rows))
         leaves = [leaf for leaf in left if flips[home == leaf].any()]
         return cls(
             feature=tree.tree_.feature[inner],
@@ -93,7 +95,7 @@ class _Shadow:
 
     def candidates(self, task: Task, leaves: int, instances: int) -> Question:
         """Take instances from the leaves with the fewest conditions that each x fails."""
-        is_left = (task.x[:, self.feature] <= self.threshold)[:, None]
+        is_left = (_in_float32(task.x)[:, self.feature] <= self.threshold)[:, None]
         failed = (self.goes_left & ~is_left) | (self.goes_right & is_left)  # instance × leaf × node
         impossible = np.asarray((failed & ~np.isin(self.feature, task.features)).any(axis=2))
         conditions = np.where(impossible, np.inf, failed.sum(axis=2))
@@ -120,6 +122,11 @@ class _Shadow:
         instance, node = np.nonzero(failed)
         named[instance, self.feature[node]] = True
         return named
+
+
+def _in_float32(rows: Rows) -> Rows:
+    """Keep numbers within what scikit-learn's trees can hold."""
+    return np.clip(rows, -LARGEST, LARGEST)
 
 
 def _paths(
