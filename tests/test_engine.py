@@ -255,7 +255,7 @@ def test_no_more_than_max_rows_are_asked_about_and_the_answer_says_so(
     assert sum(model.sizes) <= most + 1  # and x itself
     assert explanation.model_rows == sum(model.sizes)
     assert explanation.shortfall is not None
-    assert f"{most} model rows" in explanation.shortfall.reason
+    assert f"{most} model row" in explanation.shortfall.reason
 
 
 def test_what_was_found_before_the_budget_ran_out_is_returned() -> None:

@@ -472,7 +472,7 @@ def test_the_model_is_given_no_more_rows_than_allowed(fitted):
     for most in (1, 20, 300):
         explanation = fitted.explain(refused().iloc[0], k=400, max_rows=most)
         assert explanation.model_rows <= most + 1  # and x itself
-        assert "model rows" in explanation.shortfall.reason
+        assert "model row" in explanation.shortfall.reason
     assert len(explanation) > 0
 
 
