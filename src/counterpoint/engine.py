@@ -54,6 +54,11 @@ class Lockstep:
         self.owners: Places = np.empty(0, dtype=np.intp)
         self.current = 0
 
+    @property
+    def ended(self) -> bool:
+        """Whether no search has a question left."""
+        return not self._asking
+
     def add(self, search: AnySearch) -> None:
         """Start a search; its first question is part of the next round."""
         self._searches.append(search)

@@ -90,7 +90,7 @@ class Pool:
 
     def finish(self) -> Asking:
         """Ask until all searches have ended."""
-        while self._chorus.question() is not None:
+        while not self._chorus.ended:
             yield from self.round()
 
     def finds(self) -> Finds:
