@@ -20,6 +20,9 @@ from counterpoint.variations import Singles
 # A line search asks at these parts of the way from x, so each round divides the interval by eight.
 PARTS = np.arange(1, 8) / 8
 
+# All changed numbers of a row are moved together, and so many of the dearest each by itself.
+LINES = 4
+
 # A restoration is asked about at so many points at most.
 PREFIXES = 8
 
@@ -151,7 +154,8 @@ def _lines(task: Task, rows: Rows, of: Places) -> tuple[Places, Mask]:
         task.changed(rows, of) & ~task.known.distance.is_category & ~np.isnan(rows) & ~np.isnan(task.x[of])
     )
     together = np.flatnonzero(moves.any(axis=1))
-    origin, feature = np.nonzero(moves & (moves.sum(axis=1) > 1)[:, None])
+    several = moves & (moves.sum(axis=1) > 1)[:, None]
+    origin, feature = _best(np.where(several, task.prices(rows, of), -np.inf), LINES)
     single = np.zeros((len(origin), rows.shape[1]), dtype=np.bool_)
     single[np.arange(len(origin)), feature] = True
     return np.concatenate([together, origin]), np.concatenate([moves[together], single])

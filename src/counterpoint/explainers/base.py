@@ -26,8 +26,9 @@ from counterpoint.population import MOST, Population
 from counterpoint.schema import Rows, Schema
 from counterpoint.task import Places, Rule, Search, Task
 
-# Instances are explained so many at a time, which bounds memory.
+# Instances are explained so many at a time, and fewer where they have many features: it bounds memory.
 WAVE = 128
+CELLS = 2_000_000
 
 
 class Explainer(ABC):
@@ -228,8 +229,10 @@ class Explainer(ABC):
         fitted.rules.check(rows)
         answers = Answers(fitted, settings, rows, self.seed)
         with tqdm(total=len(rows), desc="explaining", unit="decision", disable=not progress) as bar:
-            for start in range(0, len(rows), WAVE):
-                wave = np.arange(start, min(len(rows), start + WAVE))
+            # A search looks at some ten variations of each feature.
+            size = max(1, min(WAVE, CELLS // (10 * rows.shape[1] ** 2)))
+            for start in range(0, len(rows), size):
+                wave = np.arange(start, min(len(rows), start + size))
                 groups = answers.groups(wave)
                 answers.failed |= run(groups, partial(self._answer, answers), fitted.blackbox)
                 bar.update(len(wave))
