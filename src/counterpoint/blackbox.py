@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
-from counterpoint.schema import Row, Rows, Schema
+from counterpoint.schema import Rows, Schema
 
 # What the model says of rows: one entry a row, of any dtype; two-dimensional where it gives scores.
 Labels = NDArray[Any]
@@ -103,7 +103,7 @@ class BlackBox:
         size = f"{rows:,} row{'s' * (rows != 1)} and {len(self.schema.names)} columns"
         return f"{kind[self.schema.form.kind]} of {size}, as in X"
 
-    def first_failing(self, rows: Rows) -> tuple[int, Row, ModelError] | None:
+    def first_failing(self, rows: Rows) -> tuple[int, ModelError] | None:
         """Find the first row that the model fails on, by halving; None if it fails on none of them alone."""
         error = self._failure(rows)
         if error is None:
@@ -113,7 +113,7 @@ class BlackBox:
             middle = (low + high) // 2
             half_error = self._failure(rows[low:middle])
             low, high = (low, middle) if half_error else (middle, high)
-        return low, rows[low], self._failure(rows[low : low + 1]) or error
+        return low, self._failure(rows[low : low + 1]) or error
 
     def _failure(self, rows: Rows) -> ModelError | None:
         try:

@@ -192,8 +192,8 @@ def _located(error: ModelError, question: Question, instance: int, blackbox: Bla
     mine = np.flatnonzero(question.of == instance)
     culprit = blackbox.first_failing(question.rows[mine])
     if culprit is not None:
-        error = culprit[2]
-        error.position = int(mine[culprit[0]])
+        place, error = culprit
+        error.position = int(mine[place])
     return error
 
 

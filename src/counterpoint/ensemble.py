@@ -19,7 +19,7 @@ from counterpoint.pool import Asking, Finds, Pool
 from counterpoint.population import Population
 from counterpoint.selection import BALANCED, Selection
 from counterpoint.surrogate import Surrogate
-from counterpoint.task import Places, Question, Search, Task, first_of_each
+from counterpoint.task import Places, Question, Search, Task, cheapest_of_each
 
 # What is needed is learned at `fit` for so many decisions at most, and for more when they are asked about.
 AHEAD = 10
@@ -182,8 +182,7 @@ class Ensemble(Explainer):
         finds = pool.finds()
         # Implausibility takes the longest to measure, and polish moves candidates anyway.
         cost = replace(self.selection, implausibility=0.0).costs(task, finds)
-        order = np.lexsort([cost, finds.of])
-        starts = order[first_of_each(finds.of[order], max(10, self.starts * task.k))]
+        starts = cheapest_of_each(cost, finds.of, max(10, self.starts * task.k))
         starts = starts[np.isin(finds.of[starts], instances)]
         pool.add(self.polish.search(task, finds.rows[starts], finds.of[starts]), "Polish")
 

@@ -14,7 +14,7 @@ import numpy as np
 from counterpoint.bounds import Mask
 from counterpoint.schema import Rows
 from counterpoint.surrogate import Surrogate
-from counterpoint.task import Places, Question, Refinement, Task, first_of_each
+from counterpoint.task import Places, Question, Refinement, Task, cheapest_of_each
 from counterpoint.variations import Singles
 
 # A line search asks at these parts of the way from x, so each round divides the interval by eight.
@@ -59,8 +59,7 @@ class Polish:
     def search(self, task: Task, rows: Rows, of: Places) -> Refinement:
         """Make flipping rows smaller: fewer changes, cheaper ones, then shorter ones."""
         rows = yield from improve(task, rows, of, restored(task, rows, of))
-        order = np.lexsort([task.distance(rows, of), of])
-        near = order[first_of_each(of[order], max(self.nearest, 4 * task.k))]
+        near = cheapest_of_each(task.distance(rows, of), of, max(self.nearest, 4 * task.k))
         rows, of = rows[near], of[near]
         candidates = restored(task, rows, of) + exchanged(task, rows, of)
         rows = yield from improve(task, rows, of, candidates)
@@ -115,7 +114,7 @@ def exchanged(task: Task, rows: Rows, of: Places) -> Candidates:
     dearest = prices.argmax(axis=1)
     useful = singles.prices[of] < prices[np.arange(len(rows)), dearest][:, None]
     useful &= singles.feature != dearest[:, None]
-    score = Surrogate.of(task).score(singles.rows.reshape(-1, rows.shape[1])).reshape(singles.prices.shape)
+    score = Surrogate.of(task).score(singles.rows)
     origins, single = _best(np.where(useful, score[of], -np.inf), EXCHANGES)
     dearest, feature = dearest[origins], singles.feature[single]
     candidates, each = rows[origins], np.arange(len(origins))

@@ -20,7 +20,7 @@ from counterpoint.blackbox import Labels, ModelError
 from counterpoint.bounds import Mask
 from counterpoint.engine import AnySearch, Budget, Lockstep, Reply
 from counterpoint.schema import Rows
-from counterpoint.task import Places, Question, Task
+from counterpoint.task import Places, Question, Task, before_each
 
 # Asks about rows of an instance whether the user's own rule admits them.
 Obeys = Callable[[Rows, int], Mask]
@@ -138,9 +138,7 @@ class Pool:
         seconds = self._budget.seconds_left()
         if self._budget.rows is None and not self.failed and np.isinf(seconds):
             return np.ones(len(of), dtype=np.bool_)
-        order = np.argsort(of, kind="stable")
-        before = np.empty(len(of), dtype=np.intp)
-        before[order] = np.arange(len(of)) - np.searchsorted(of[order], of[order])
+        before = before_each(of)
         mask = ~np.isin(of, list(self.failed))
         if self._budget.rows is not None:
             few = self.asked[of] + before < self._budget.rows

@@ -60,10 +60,6 @@ class Population:
         """The rows made ready for measuring."""
         return self.distance.embed(self.rows)
 
-    def nearest(self, rows: Rows) -> Rows:
-        """Measure each row's distance from its closest known instance."""
-        return np.asarray(self.distance.measure(self.distance.embed(rows), self.embedded).min(axis=1))
-
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Build a thing about these instances at the first call, and return the same one ever after."""
         if key not in self._memo:

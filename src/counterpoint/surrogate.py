@@ -45,10 +45,13 @@ class Surrogate:
         return cls(cuts, weights)
 
     def score(self, rows: Rows) -> Row:
-        """Say how much rows look like flipping: a sum of log-odds, higher is more."""
-        total = np.zeros(len(rows))
+        """Say how much rows look like flipping: a sum of log-odds, higher is more.
+
+        Rows may be arranged in any shape, features last; so are their scores.
+        """
+        total = np.zeros(rows.shape[:-1])
         for feature, (cut, weights) in enumerate(zip(self.cuts, self.weights, strict=True)):
-            total += weights[_place(rows[:, feature], cut)]
+            total += weights[_place(rows[..., feature], cut)]
         return total
 
 

@@ -170,6 +170,18 @@ def first_of_each(of: Places, count: int) -> Places:
     >>> first_of_each(np.array([0, 1, 0, 0, 1]), 2)
     array([0, 1, 2, 4])
     """
+    return np.flatnonzero(before_each(of) < count)
+
+
+def cheapest_of_each(price: Row, of: Places, count: int) -> Places:
+    """Find the places of the cheapest rows of each instance, instance after instance, cheapest first."""
+    order = np.lexsort([price, of])
+    return np.asarray(order[first_of_each(of[order], count)])
+
+
+def before_each(of: Places) -> Places:
+    """Count, for each row, the rows of the same instance that come before it."""
     order = np.argsort(of, kind="stable")
-    before = np.arange(len(of)) - np.searchsorted(of[order], of[order])
-    return np.sort(order[before < count])
+    before = np.empty(len(of), dtype=np.intp)
+    before[order] = np.arange(len(of)) - np.searchsorted(of[order], of[order])
+    return before

@@ -128,9 +128,8 @@ class _Nursery:
 
     def judged(self, rows: Rows) -> _Generation:
         """Score candidates and measure their distances."""
-        flat, of = self._flat(rows)
-        score, away = self.surrogate.score(flat), self.task.distance(flat, of)
-        return _Generation(rows, score.reshape(rows.shape[:3]), away.reshape(rows.shape[:3]))
+        away = self.task.distance(*self._flat(rows)).reshape(rows.shape[:3])
+        return _Generation(rows, self.surrogate.score(rows), away)
 
     def next_generation(self, parents: _Generation, enough: Row) -> _Generation:
         """Cross and mutate parents, and keep the best, best first.

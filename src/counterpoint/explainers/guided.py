@@ -54,7 +54,7 @@ class Guided(Explainer):
         """Ask about the most promising single changes and pairs of them."""
         singles = Singles.of(task, self.bins)
         rows, feature = singles.rows, singles.feature
-        score = Surrogate.of(task).score(rows.reshape(-1, rows.shape[2])).reshape(rows.shape[:2])
+        score = Surrogate.of(task).score(rows)
         first = promising(score, singles.prices, self.singles)
         each = np.arange(len(task))[:, None]
         candidates = [rows[each, first]]
