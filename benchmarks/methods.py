@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import joblib
@@ -13,9 +12,8 @@ import pandas as pd
 
 import counterpoint as cp
 from benchmarks.models import SEED, cached
-from benchmarks.peers import WORKER as PEER_WORKER
-from benchmarks.peers import PeerRun, environment, run_peer
 from benchmarks.scoring import Answers, Scene
+from counterpoint.study.peers import PEERS, PeerRun, run_peer
 
 SETTINGS = {"balanced": cp.BALANCED, "close": cp.CLOSE, "diverse": cp.DIVERSE, "plausible": cp.PLAUSIBLE}
 DEFAULT = "balanced"
@@ -53,7 +51,6 @@ class Peer:
 
     method: str
     time_limit: float = 30.0
-    limit_seconds: float | None = None
 
     def answer(self, scene: Scene, k: int, inst: bool = False, fresh: bool = False) -> Answers:
         """Explain with the peer, or take its answers from the cache."""
@@ -61,12 +58,13 @@ class Peer:
         return Answers(
             method=self.method,
             k=k,
-            tables=run.answers,
-            cpu_ms=float(np.mean(run.cpu_seconds)) * 1000,
+            tables=run.tables,
+            # NaN where the peer's process did not live to tell.
+            cpu_ms=float(np.nanmean(run.cpu_seconds)) * 1000,
             wall_seconds=float(np.mean(run.wall_seconds)),
             model_rows=float(np.mean(run.rows)),
             model_calls=float(np.mean(run.calls)),
-            alike=self._run(scene, scene.alike, k, fresh).answers if inst else None,
+            alike=self._run(scene, scene.alike, k, fresh).tables if inst else None,
             errors=sum(error is not None for error in run.errors),
         )
 
@@ -78,10 +76,9 @@ class Peer:
             "categorical": data.categorical,
             "seed": SEED,
             "time_limit": self.time_limit,
-            "limit_seconds": self.limit_seconds,
         }
-        key = joblib.hash((self.method, scene.trained.key, X, asked, _peer_sources()))[:12]
-        name = f"peer-{self.method}-{data.name}-k{k}-{len(X)}-{key}"
+        key = joblib.hash((self.method, scene.trained.key, X, asked, self._sources()))[:12]
+        name = f"peer-{self.method.replace(' ', '_')}-{data.name}-k{k}-{len(X)}-{key}"
 
         def work() -> PeerRun:
             print(f"[quality] running {self.method} on {data.name}, k = {k} ...", flush=True)
@@ -90,13 +87,11 @@ class Peer:
 
         return cached(name, work, fresh)
 
+    def _sources(self) -> list[bytes]:
+        """Return all that decides what the peer does besides its inputs."""
+        return [path.read_bytes() for path in PEERS[self.method].files]
 
-DICE = Peer("dice_random")
-NICE = Peer("nice_sparsity")
-CFNOW = Peer("cfnow_greedy")
 
-
-def _peer_sources() -> list[bytes]:
-    """Return all that decides what a peer does besides its inputs."""
-    sources: list[Path] = [PEER_WORKER, environment.WITH_DEPENDENCIES, environment.WITHOUT_DEPENDENCIES]
-    return [path.read_bytes() for path in sources]
+DICE = Peer("DiCE random")
+NICE = Peer("NICE")
+CFNOW = Peer("CFNOW")

@@ -14,7 +14,7 @@ from counterpoint.engine import Lockstep
 from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
 from counterpoint.explainers.base import at_least
 from counterpoint.explanation import Explanation
-from counterpoint.polish import Polish
+from counterpoint.polish import Polish, stretch
 from counterpoint.pool import Asking, Finds, Pool
 from counterpoint.population import Population
 from counterpoint.selection import BALANCED, Selection
@@ -185,6 +185,8 @@ class Ensemble(Explainer):
         starts = cheapest_of_each(cost, finds.of, max(10, self.starts * task.k))
         starts = starts[np.isin(finds.of[starts], instances)]
         pool.add(self.polish.search(task, finds.rows[starts], finds.of[starts]), "Polish")
+        if self.selection.dispersion:
+            pool.add(stretch(task, finds.rows[starts], finds.of[starts]), "Stretch")
 
 
 def _renumbered(search: Search, places: Places) -> Search:

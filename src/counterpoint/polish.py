@@ -14,7 +14,7 @@ import numpy as np
 from counterpoint.bounds import Mask
 from counterpoint.schema import Rows
 from counterpoint.surrogate import Surrogate
-from counterpoint.task import Places, Question, Refinement, Task, cheapest_of_each
+from counterpoint.task import Places, Question, Refinement, Search, Task, cheapest_of_each
 from counterpoint.variations import Singles
 
 # A line search asks at these parts of the way from x, so each round divides the interval by eight.
@@ -22,6 +22,9 @@ PARTS = np.arange(1, 8) / 8
 
 # All changed numbers of a row are moved together, and so many of the dearest each by itself.
 LINES = 4
+
+# Stretching asks at these parts of the way to the end.
+STRETCHES = (0.5, 1.0)
 
 # A restoration is asked about at so many points at most.
 PREFIXES = 8
@@ -145,6 +148,19 @@ def shrink(task: Task, rows: Rows, of: Places, rounds: int = 2) -> Refinement:
         ladder = np.concatenate([near[None], question.rows.reshape(len(PARTS), *far.shape), far[None]])
         near, far = ladder[first, each], ladder[first + 1, each]
     return _cheapest(task, rows, of, Candidates(far, origins))
+
+
+def stretch(task: Task, rows: Rows, of: Places) -> Search:
+    """Move changed numbers away from x, to the ends of what is admissible: the opposite of `shrink`.
+
+    What flips there is a far cry from x, and from other answers: for selections that want dispersion.
+    """
+    origins, moves = _lines(task, rows, of)
+    of_line, rows = of[origins], rows[origins]
+    bounds = task.rules.around(task.x[of_line])
+    end = np.where(rows > task.x[of_line], bounds.high, bounds.low)
+    further = [np.where(moves, rows + (end - rows) * part, rows) for part in STRETCHES]
+    yield task.project(np.concatenate(further), np.tile(of_line, len(STRETCHES)))
 
 
 def _lines(task: Task, rows: Rows, of: Places) -> tuple[Places, Mask]:

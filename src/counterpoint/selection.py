@@ -3,15 +3,14 @@
 The paper's density objective: maximise |⋃ knn_C(c)| − λ Σ d(c, x) over at most k chosen c. The first term is
 monotone and submodular, the second a linear cost, so cost-scaled greedy (Nikolakaki, Ene and Terzi, 2021)
 keeps f(S) − c(S) ≥ ½ f(OPT) − c(OPT). Plausibility and the number of changes are prices of each single
-counterfactual too, so they join the cost and the guarantee stays. Redundancy is a price between
-counterfactuals; with it the guarantee is for the rest of the objective only.
+counterfactual too, so they join the cost and the guarantee stays. Redundancy and dispersion are prices and
+values between counterfactuals; with them the guarantee is for the rest of the objective only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -44,6 +43,9 @@ class Selection:
     redundancy
         The price of lying behind another choice, or before it: the same changes taken further, or further
         changes added. It makes each answer an action of its own.
+    dispersion
+        The value of being as far from the other choices as the members of the pool are from each other on
+        average. It makes answers as different as can be, however far they are from x.
     neighbours
         The paper's h: how many of the pool a choice covers. None for the size of the pool over k, which makes
         covering mean diversity however large the pool is.
@@ -62,12 +64,13 @@ class Selection:
     implausibility: float = 0.4
     changes: float = 0.3
     redundancy: float = 0.6
+    dispersion: float = 0.0
     neighbours: int | None = None
     fill: bool = True
     most: int = 120
 
     def __post_init__(self) -> None:
-        for name in ("distance", "implausibility", "changes", "redundancy"):
+        for name in ("distance", "implausibility", "changes", "redundancy", "dispersion"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"Selection.{name} must be at least 0, got {getattr(self, name)}.")
         if self.most < 1 or (self.neighbours is not None and self.neighbours < 1):
@@ -94,17 +97,19 @@ class Selection:
             places = places[np.argsort(cost[places], kind="stable")[:most]]
         if len(places) <= 1:
             return places
-        away = task.known.distance.between(rows[places], rows[places])
+        rows = rows[places]
+        away = task.known.distance.between(rows, rows)
         h = min(len(places), self.neighbours or max(2, round(len(places) / k)))
-        behind = None
-        if self.redundancy:
-            x = task.x[instance]
-            changes = np.where(changed(rows[places], x), rows[places] - x, 0.0)
-            behind = partial(on_one_way, changes, task.known.distance.is_category)
-        chosen = cost_scaled_greedy(
-            neighbourhoods(away, h), cost[places] * h, k, self.fill, behind, self.redundancy * h
-        )
-        return places[chosen]
+        changes = np.where(changed(rows, task.x[instance]), rows - task.x[instance], 0.0)
+        spread = away / ((away.mean() or 1.0) * max(1, k - 1))
+
+        def between(chosen: int) -> Row:
+            """Tell what a choice makes the others worth: redundant ones less, far ones more."""
+            redundant = on_one_way(changes, task.known.distance.is_category, chosen)
+            return np.asarray(h * (self.dispersion * spread[chosen] - self.redundancy * redundant))
+
+        pairs = between if self.redundancy or self.dispersion else None
+        return places[cost_scaled_greedy(neighbourhoods(away, h), cost[places] * h, k, self.fill, pairs)]
 
 
 def _relative(values: Row, of: Places) -> Row:
@@ -163,13 +168,12 @@ def cost_scaled_greedy(
     cost: Row,
     k: int,
     fill: bool = False,
-    behind: Callable[[int], Mask] | None = None,
-    penalty: float = 0.0,
+    between: Callable[[int], Row] | None = None,
 ) -> Places:
     """Maximise (how many are covered) − (the cost of the chosen) over at most k choices.
 
     Each step takes the choice with the largest gain less twice its cost, and stops when that is not
-    positive; with `fill` it goes on until k. What lies `behind` a choice pays a penalty from then on.
+    positive; with `fill` it goes on until k. `between` tells what a choice adds to the gain of all others.
 
     Examples
     --------
@@ -180,22 +184,21 @@ def cost_scaled_greedy(
     chosen: list[int] = []
     open_ = covers.astype(np.float64)
     left = np.ones(covers.shape[1])
-    price = 2.0 * cost
-    redundant = np.zeros(len(cost), dtype=np.bool_)
+    worth = -2.0 * cost
     for _ in range(min(k, len(cost))):
-        gain = open_ @ left - price - penalty * redundant
+        gain = open_ @ left + worth
         gain[chosen] = -np.inf
         best = int(gain.argmax())
         if gain[best] <= 0 and not fill:
             break
         chosen.append(best)
         left[covers[best]] = 0.0
-        if behind is not None:
-            redundant |= behind(best)
+        if between is not None:
+            worth = worth + between(best)
     return np.array(chosen, dtype=np.intp)
 
 
 BALANCED = Selection()
 CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2, redundancy=0.0)
-DIVERSE = Selection(distance=0.0, implausibility=0.0, changes=0.1, redundancy=0.0, most=400)
+DIVERSE = Selection(distance=0.0, implausibility=0.0, changes=0.3, redundancy=0.0, dispersion=1.0, most=400)
 PLAUSIBLE = Selection(distance=0.5, implausibility=2.0, changes=0.2, redundancy=0.0)

@@ -1,0 +1,92 @@
+"""The command line: ``counterpoint study tables``. A thin shell; no method lives here."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from counterpoint.study.plan import Plan
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line says; return the exit code.
+
+    Examples
+    --------
+    >>> main(["study", "tables", "--methods", "nobody"])  # its message goes to stderr
+    2
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        options.do(options)
+    except (ValueError, ImportError, OSError) as error:
+        print(f"counterpoint: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("counterpoint: stopped. Finished cells are kept; the same command goes on.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="counterpoint", description="Counterfactual explanations.")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    study = commands.add_parser("study", help="rerun the paper's study")
+    kinds = study.add_subparsers(required=True, metavar="kind")
+    tables = kinds.add_parser(
+        "tables",
+        help="on the four tables",
+        description="Run every method on every table, and write results, figures and a page. A study that "
+        "was stopped goes on where it was.",
+    )
+    tables.add_argument("--full", action="store_true", help="the paper's size: every k, 100 instances")
+    tables.add_argument("--sets", nargs="+", metavar="SET", help="adult compas fico german")
+    tables.add_argument("--black-boxes", nargs="+", metavar="KIND", help="forest network")
+    tables.add_argument("--methods", nargs="+", metavar="METHOD", help='such as ECE "DiCE random"')
+    tables.add_argument("-k", dest="ks", nargs="+", type=int, metavar="K")
+    tables.add_argument("--instances", type=int, help="test instances a data set (20)")
+    tables.add_argument("--limit", type=float, help="seconds a peer has for an instance (30)")
+    tables.add_argument("--cell-limit", type=float, help="seconds a peer has for a cell (120; full: none)")
+    tables.add_argument("--seed", type=int)
+    tables.add_argument("--cores", type=int, help="cells side by side (all cores)")
+    tables.add_argument("--out", type=Path, default=Path("study"), help="folder (study)")
+    tables.set_defaults(do=_study_tables)
+    return parser
+
+
+def _study_tables(options: argparse.Namespace) -> None:
+    from counterpoint.study import page, runner
+    from counterpoint.study.blackboxes import accuracies
+
+    plan = _plan(options)
+    results = runner.run(plan, options.out, options.cores)
+    command = "counterpoint " + " ".join(sys.argv[1:])
+    written = page.write(results, accuracies(plan.sets), options.out, command)
+    print(written)
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    """Make the plan that the options ask for; what they leave open is as in the small or the full one."""
+    from counterpoint.study.plan import Plan
+
+    plan = Plan.full() if options.full else Plan()
+    limits = {"instance": options.limit, "cell": options.cell_limit}
+    plan = replace(plan, limits=replace(plan.limits, **_given(limits)))
+    fields = ("sets", "black_boxes", "methods", "ks", "instances", "seed")
+    given = _given({name: getattr(options, name) for name in fields})
+    return replace(
+        plan, **{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    )
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

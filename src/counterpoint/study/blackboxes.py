@@ -1,0 +1,223 @@
+"""The study's black boxes: a forest and a network for each data set, trained once and kept.
+
+Their settings were found by `counterpoint.study.tuning` and stand in `tuned.json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import counterpoint as cp
+from counterpoint.datasets import NAMES, Dataset, load
+from counterpoint.datasets.fetch import cache_folder
+from counterpoint.study.network import DenseNetwork
+
+KINDS = ("forest", "network")
+"""The kinds of black box."""
+
+PAPER_ACCURACY: Mapping[tuple[str, str], float] = {
+    ("adult", "forest"): 0.85,
+    ("adult", "network"): 0.84,
+    ("compas", "forest"): 0.56,
+    ("compas", "network"): 0.61,
+    ("fico", "forest"): 0.68,
+    ("fico", "network"): 0.67,
+    ("german", "forest"): 0.76,
+    ("german", "network"): 0.81,
+}
+"""The share of test rows that the paper's own black boxes label rightly, by data set and kind."""
+
+TUNED = Path(__file__).with_name("tuned.json")
+
+# What a kind's training depends on, beside its settings and data.
+PACKAGES = {"forest": ("scikit-learn",), "network": ("torch",)}
+
+# The order in which test rows are taken; the same for every black box, so that all explain the same rows.
+ORDER_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A data set and a black box trained on its training part.
+
+    Parameters
+    ----------
+    data
+        The data set.
+    kind
+        ``"forest"`` or ``"network"``.
+    model
+        The black box: has ``predict``, ``predict_proba`` and ``classes_``, and takes frames.
+    accuracy
+        The share of test rows that it labels rightly.
+    key
+        Names the data, the settings and the versions that the model comes from, for caches.
+    """
+
+    data: Dataset
+    kind: str
+    model: Any
+    accuracy: float
+    key: str
+
+    @property
+    def known(self) -> pd.DataFrame:
+        """The known instances: what the model was trained on."""
+        return self.data.X_train
+
+    @cached_property
+    def schema(self) -> cp.Schema:
+        """What the known instances show of each feature, with the paper's immutable ones."""
+        return cp.Schema.infer(self.known, categorical=self.data.categorical, immutable=self.data.immutable)
+
+    def instances(self, count: int) -> pd.DataFrame:
+        """Draw test instances; a smaller draw is the beginning of a larger one."""
+        test = self.data.X_test
+        for name in self.data.categorical:
+            # No explainer here takes a category that the known instances do not have.
+            test = test[test[name].isin(self.known[name].unique())]
+        order = np.random.default_rng(ORDER_SEED).permutation(len(test))
+        if count > len(order):
+            raise ValueError(f"{self.data.name} has {len(order)} test instances, {count} were asked for.")
+        return test.iloc[order[:count]].reset_index(drop=True)
+
+
+def train(name: str, kind: str, seed: int = 0) -> Trained:
+    """Train a black box with its tuned settings, or take it from the user's cache folder.
+
+    Parameters
+    ----------
+    name
+        The data set: ``"adult"``, ``"compas"``, ``"fico"`` or ``"german"``.
+    kind
+        ``"forest"`` or ``"network"``.
+    seed
+        Decides the split of the data set and everything random in the training.
+
+    Examples
+    --------
+    >>> credit = train("german", "forest")
+    >>> credit.model.predict(credit.instances(3)).shape
+    (3,)
+    """
+    data = load(name, seed=seed)
+    settings = tuned(name, kind)
+    key = _key(data, kind, settings, seed)
+    path = cache_folder() / "models" / f"{key}.joblib"
+    if path.exists():
+        model = joblib.load(path)
+    else:
+        model = build(kind, data.categorical, settings, seed).fit(data.X_train, data.y_train)
+        _keep(model, path)
+    accuracy = float(np.mean(model.predict(data.X_test) == data.y_test.to_numpy()))
+    return Trained(data, kind, model, accuracy, key)
+
+
+def accuracies(names: Sequence[str] = NAMES) -> pd.DataFrame:
+    """Compare the black boxes with the paper's own, on test rows.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each black box, with the columns set, black_box, accuracy and paper.
+    """
+    rows = [
+        (name, kind, train(name, kind).accuracy, PAPER_ACCURACY[name, kind])
+        for name in names
+        for kind in KINDS
+    ]
+    return pd.DataFrame(rows, columns=["set", "black_box", "accuracy", "paper"])
+
+
+def build(kind: str, categorical: Sequence[str], settings: Mapping[str, Any], seed: int) -> Any:
+    """Make an untrained black box.
+
+    Parameters
+    ----------
+    kind
+        ``"forest"`` or ``"network"``.
+    categorical
+        Names of the features that are categories.
+    settings
+        What `RandomForestClassifier` or `DenseNetwork` is to be made with.
+    seed
+        Decides everything random in the training.
+    """
+    if kind == "forest":
+        return _forest(categorical, settings, seed)
+    if kind == "network":
+        return DenseNetwork(**settings, seed=seed)
+    raise ValueError(f"kind must be one of {list(KINDS)}, got {kind!r}.")
+
+
+def tuned(name: str, kind: str) -> dict[str, Any]:
+    """Look up the settings that were found for a black box.
+
+    Examples
+    --------
+    >>> tuned("german", "tree")
+    Traceback (most recent call last):
+        ...
+    ValueError: kind must be one of ['forest', 'network'], got 'tree'.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {list(KINDS)}, got {kind!r}.")
+    found = json.loads(TUNED.read_text(encoding="utf-8")).get(name, {})
+    if kind not in found:
+        raise ValueError(f"No settings for {name}'s {kind}: run python -m counterpoint.study.tuning {name}.")
+    settings: dict[str, Any] = found[kind]["settings"]
+    return settings
+
+
+def _forest(categorical: Sequence[str], settings: Mapping[str, Any], seed: int) -> Pipeline:
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    columns = make_column_transformer((encoder, list(categorical)), remainder="passthrough")
+    return make_pipeline(columns, RandomForestClassifier(**settings, random_state=seed))
+
+
+def _key(data: Dataset, kind: str, settings: Mapping[str, Any], seed: int) -> str:
+    """Name a model by all that decides what it learns."""
+    digest = hashlib.sha256()
+    for part in (data.X_train, data.y_train):
+        digest.update(pd.util.hash_pandas_object(part).to_numpy().tobytes())
+    versions = [cp.__version__, *map(_version, PACKAGES[kind])]
+    digest.update(json.dumps([list(data.X_train.columns), settings, seed, versions], sort_keys=True).encode())
+    return f"{data.name}-{kind}-{digest.hexdigest()[:12]}"
+
+
+def _version(package: str) -> str:
+    """Tell an installed package's version, or how to install it."""
+    try:
+        return version(package)
+    except PackageNotFoundError as error:
+        raise ImportError(f"The network needs {package}: pip install 'counterpoint[{package}]'") from error
+
+
+def _keep(model: Any, path: Path) -> None:
+    """Write a model so that other processes see all of it or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            joblib.dump(model, stream)
+        os.replace(draft, path)
+    except BaseException:
+        os.unlink(draft)
+        raise

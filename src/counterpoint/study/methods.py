@@ -1,0 +1,166 @@
+"""Everyone in the table: our explainers and the peers, each from a scene to answers and what they cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+import counterpoint as cp
+from counterpoint.study.peers import PEERS, Peer, PeerRun, run_peer
+from counterpoint.study.scoring import Scene
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a peer may think about an instance, and about all instances of a cell together."""
+
+    instance: float = 30.0
+    cell: float | None = None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one instance took: wall and CPU seconds, model calls and rows, and what went wrong."""
+
+    runtime: float
+    cpu: float
+    model_calls: float
+    model_rows: float
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a method answered to the first instances of a scene and to those alike, one table each."""
+
+    tables: Sequence[pd.DataFrame]
+    alike: Sequence[pd.DataFrame]
+    costs: Sequence[Cost]
+
+
+class Method(Protocol):
+    """A line of the table."""
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        ...
+
+    @property
+    def library(self) -> str:
+        """The package it comes from, and its version."""
+        ...
+
+    def asked(self, ks: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Plan for which k to run it, and which k each run is good for."""
+        ...
+
+    def run(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
+        """Explain the scene's instances, and those alike."""
+        ...
+
+
+@dataclass(frozen=True)
+class Own:
+    """One of our explainers, with its parameters."""
+
+    name: str
+    explainer: cp.Explainer
+
+    @property
+    def library(self) -> str:
+        """Our own package, and its version."""
+        return f"counterpoint {cp.__version__}"
+
+    def asked(self, ks: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Run it anew for each k."""
+        return {k: (k,) for k in ks}
+
+    def run(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
+        """Explain all instances in one batch; like a peer's set-up, `fit` is not in the time."""
+        trained = scene.trained
+        explainer: Any = replace(self.explainer, seed=seed)  # type: ignore[type-var]
+        explainer.fit(trained.model, trained.known, immutable=trained.data.immutable)
+        cpu, wall = time.process_time(), time.perf_counter()
+        found = explainer.explain_many(scene.X, k=k, progress=False)
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        alike = explainer.explain_many(scene.alike, k=k, progress=False)
+        count = len(scene.X)
+        costs = [Cost(wall / count, cpu / count, each.model_calls, each.model_rows) for each in found]
+        return Run([each.counterfactuals for each in found], [each.counterfactuals for each in alike], costs)
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """A peer's method."""
+
+    peer: Peer
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        return self.peer.name
+
+    @property
+    def library(self) -> str:
+        """The peer's package, and its version."""
+        return self.peer.library
+
+    def asked(self, ks: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Run it once for all k if it returns a single counterfactual, or the same ones in the same order."""
+        if self.peer.single:
+            return {1: tuple(ks)}
+        return {max(ks): tuple(ks)} if self.peer.nested else {k: (k,) for k in ks}
+
+    def run(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
+        """Explain one instance after another, and then those alike the ones that it had an answer to."""
+        first = self._explain(scene, scene.X, k, limits, seed)
+        answered = np.flatnonzero([len(answer) > 0 for answer in first.answers])
+        alike: list[pd.DataFrame] = [scene.X[:0]] * len(first.answers)
+        if len(answered):
+            second = self._explain(scene, scene.alike.iloc[answered], k, limits, seed)
+            for place, table in zip(answered, second.tables, strict=False):
+                alike[place] = table
+        costs = zip(first.wall_seconds, first.cpu_seconds, first.calls, first.rows, first.errors, strict=True)
+        return Run(first.tables, alike, [Cost(*cost) for cost in costs])
+
+    def _explain(self, scene: Scene, X: pd.DataFrame, k: int, limits: Limits, seed: int) -> PeerRun:
+        data = scene.trained.data
+        return run_peer(
+            self.peer,
+            scene.trained.model,
+            data.X_train,
+            data.y_train,
+            X.reset_index(drop=True),
+            k=k,
+            immutable=data.immutable,
+            categorical=data.categorical,
+            seed=seed,
+            time_limit=limits.instance,
+            budget=limits.cell,
+        )
+
+
+def _all_methods() -> dict[str, Method]:
+    own = [
+        Own("ECE", cp.Ensemble()),
+        Own("ECE close", cp.Ensemble(selection=cp.CLOSE)),
+        Own("ECE diverse", cp.Ensemble(selection=cp.DIVERSE)),
+        Own("ECE plausible", cp.Ensemble(selection=cp.PLAUSIBLE)),
+        Own("BCE-B", cp.BruteForce()),
+        Own("BCE-T", cp.Tree()),
+        Own("BCE-S", cp.Sphere()),
+        Own("BCE-N", cp.Neighbours()),
+        Own("CBCE", cp.CaseBased()),
+    ]
+    methods: list[Method] = [*own, *(Theirs(peer) for peer in PEERS.values())]
+    return {method.name: method for method in methods}
+
+
+METHODS: Mapping[str, Method] = _all_methods()
+"""All lines of the table by their names."""
