@@ -77,11 +77,11 @@ def _plan(options: argparse.Namespace) -> Plan:
     plan = Plan.full() if options.full else Plan()
     limits = {"instance": options.limit, "cell": options.cell_limit}
     plan = replace(plan, limits=replace(plan.limits, **_given(limits)))
-    fields = ("sets", "black_boxes", "methods", "ks", "instances", "seed")
-    given = _given({name: getattr(options, name) for name in fields})
-    return replace(
-        plan, **{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    )
+    given = _given({name: getattr(options, name) for name in ("instances", "seed")})
+    for name in ("sets", "black_boxes", "methods", "ks"):
+        if (values := getattr(options, name)) is not None:
+            given[name] = tuple(values)
+    return replace(plan, **given)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

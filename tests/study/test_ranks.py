@@ -1,15 +1,13 @@
-"""Means, ranks, tests and claims, against cases worked out by hand and one from the literature."""
+"""Means, ranks and tests, against cases worked out by hand and one from the literature."""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import NAN, PLACES, cells, failed
 
 from counterpoint.study import ranks as r
-
-NAN = float("nan")
-PLACES = [("s1", "forest"), ("s1", "network"), ("s2", "forest"), ("s2", "network")]
 
 # Hollander and Wolfe, Nonparametric Statistical Methods, 1973: 22 players' times to round first base in three
 # ways. The published results are rank sums 53, 47 and 32, a statistic of 11.14 and p = .0038.
@@ -25,19 +23,6 @@ def result(method: str, instance: int, **other: Any) -> dict[str, Any]:
     """One row of results, all metrics 1 unless said otherwise."""
     row = {"set": "s1", "black_box": "forest", "method": method, "k": 2, "instance": instance}
     return row | dict.fromkeys(r.NAMES, 1.0) | {"given": 2, "valid": 2, "error": None} | other
-
-
-def cells(
-    method: str, places: list[tuple[str, str]] = PLACES, ks: tuple[int, ...] = (1, 2), **values: float
-) -> pd.DataFrame:
-    """Means of one method, the same in all places, all metrics 1 unless said otherwise."""
-    rows = [{"set": name, "black_box": box, "k": k} for name, box in places for k in ks]
-    metrics = dict.fromkeys(r.NAMES, 1.0) | values
-    return pd.DataFrame(rows).assign(method=method, instances=3, valid=1.0, errors=0, **metrics)
-
-
-def failed(method: str, places: list[tuple[str, str]]) -> pd.DataFrame:
-    return cells(method, places, **dict.fromkeys(r.NAMES, NAN)).assign(instances=0, errors=1)
 
 
 def one_metric(**values: float) -> pd.DataFrame:
@@ -200,96 +185,3 @@ def test_of_two_that_share_no_cell_the_one_that_ran_more_is_ranked() -> None:
     less = pd.concat([cells("less", [PLACES[0]]), failed("less", PLACES[1:])])
     _, second = r.contests(pd.concat([cells("a"), more, less], ignore_index=True), ["a", "less", "more"])
     assert second.methods == ("a", "more")
-
-
-# --- claims ----------------------------------------------------------------------------------------------
-
-GOOD = {"impl": 0.5, "dis_dist": 0.5, "dis_count": 0.5, "inst": 0.5, "runtime": 0.5}
-BAD = {"size": 0.9, "act": 0.5, "div_dist": 0.5, "div_count": 0.5, "dipo": 0.5}
-
-
-def test_a_clear_winner_is_first_and_beats_everyone() -> None:
-    table = pd.concat(
-        [cells("ECE", **GOOD), cells("x", **BAD), cells("y", **BAD, runtime=2.0)], ignore_index=True
-    )
-    found = r.claims(table, ["ECE"], ["x", "y"])
-    (standing,) = found.overall
-    assert standing.first
-    assert standing.not_beaten == ()
-    assert [each.runs for each in found.leads] == list(r.LEADS)
-    assert all(each.first and each.tied_first for each in found.leads)
-
-
-def test_peers_that_are_better_or_too_close_are_named() -> None:
-    fast = cells("fast", **GOOD | {"runtime": 0.1})
-    table = pd.concat([cells("ECE", **GOOD), cells("x", **BAD), fast], ignore_index=True)
-    found = r.claims(table, ["ECE"], ["x", "fast"])
-    (standing,) = found.overall
-    assert not standing.first
-    assert standing.not_beaten == ("fast",)
-    by_metric = {each.runs: each for each in found.leads}
-    assert by_metric["impl"].first
-    assert not by_metric["runtime"].first
-    # Runtime ranks 1, 2, 3 in 8 runs; the critical difference is 2.343 * sqrt(12 / 48) = 1.17.
-    assert by_metric["runtime"].tied_first
-
-
-def test_behind_the_first_by_a_significant_margin() -> None:
-    names = ["x", "y", "z"]
-    faster = [cells(name, runtime=0.1 * i) for i, name in enumerate(names)]
-    found = r.claims(pd.concat([cells("ECE"), *faster], ignore_index=True), ["ECE"], names)
-    (runtime,) = [each for each in found.leads if each.runs == "runtime"]
-    # Mean ranks 1 and 4; the critical difference is 2.569 * sqrt(20 / 48) = 1.66.
-    assert not runtime.tied_first
-
-
-def test_a_peer_that_finds_too_little_is_not_matched() -> None:
-    table = pd.concat([cells("ECE"), cells("few", size=0.79), cells("most", size=0.8)], ignore_index=True)
-    found = r.claims(table, ["ECE"], ["few", "most"])
-    assert [(match.peer, match.size) for match in found.matches] == [("most", pytest.approx(0.8))]
-
-
-def test_one_setting_must_be_as_good_on_every_metric_at_once() -> None:
-    ours = [cells("ECE", dis_dist=2.0), cells("ECE diverse", impl=2.0)]
-    table = pd.concat([*ours, cells("peer"), cells("slow", dis_dist=2.0)], ignore_index=True)
-    peer, slow = r.claims(table, ["ECE", "ECE diverse"], ["peer", "slow"]).matches
-    assert (peer.holds, peer.matched, peer.cells) == (False, 0, 8)
-    assert [(duel.setting, duel.as_good, duel.loses) for duel in peer.duels] == [
-        ("ECE", 9, ("dis_dist",)),
-        ("ECE diverse", 9, ("impl",)),
-    ]
-    assert (slow.holds, slow.matched, slow.best.setting) == (True, 8, "ECE")
-
-
-def test_cells_and_averages_are_judged_apart() -> None:
-    # The peer is faster in two of eight cells, by so much that it is faster on average.
-    peer = cells("peer", runtime=2.0)
-    peer.loc[:1, "runtime"] = -20.0
-    (match,) = r.claims(pd.concat([cells("ECE"), peer], ignore_index=True), ["ECE"], ["peer"]).matches
-    assert match.matched == 6
-    assert match.best.loses == ("runtime",)
-
-
-def test_what_a_peer_lacks_is_no_loss_for_us_and_what_we_lack_is_one() -> None:
-    ours, peer = cells("ECE", dipo=2.0), cells("peer", inst=NAN)
-    ours.loc[0, "dipo"] = NAN
-    (match,) = r.claims(pd.concat([ours, peer], ignore_index=True), ["ECE"], ["peer"]).matches
-    assert match.best.loses == ("dipo",)
-    assert match.matched == 7
-
-
-def test_values_apart_by_rounding_are_as_good() -> None:
-    table = pd.concat([cells("ECE", impl=0.1 + 0.2), cells("peer", impl=0.3)], ignore_index=True)
-    (match,) = r.claims(table, ["ECE"], ["peer"]).matches
-    assert match.holds
-
-
-def test_claims_need_results_of_ours() -> None:
-    with pytest.raises(ValueError, match="about 'ECE', which has no results"):
-        r.claims(pd.concat([failed("ECE", PLACES), cells("peer")], ignore_index=True))
-
-
-def test_with_one_peer_there_is_no_test_but_a_match() -> None:
-    found = r.claims(pd.concat([cells("ECE"), cells("FAT")], ignore_index=True))
-    assert found.overall == found.leads == ()
-    assert found.matches[0].peer == "FAT"

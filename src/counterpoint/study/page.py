@@ -1,14 +1,12 @@
 """The study as a page to look at: one HTML file that needs no network, with its figures and tables as files.
 
-Beside our own claims stands what the paper reports on tables, each statement judged by the results.
+Beside our own claims stands what the paper reports on tables, and whether it is so here.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,58 +16,21 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
 from counterpoint.study import figures
+from counterpoint.study.claims import Claims, claims
+from counterpoint.study.paper import NONE, statements
 from counterpoint.study.ranks import (
     CELL,
+    ECE,
     METRICS,
     NAMES,
-    PEERS,
-    SETTINGS,
     TIE,
-    WHERE,
-    Claims,
     Contest,
-    Standing,
     can_be_tested,
-    claims,
     contests,
     critical_difference,
     mean_ranks,
     means,
 )
-
-ECE = SETTINGS[0]
-NONE = "–"
-
-# "In line with" and "equivalent" are not numbers: here they mean that means are at most this far apart.
-NEAR = 0.1
-MANY = 0.25
-NOTABLE = 0.5
-MOST = 0.8
-MINUTE = 60.0
-SPREAD = ("dis_dist", "dis_count", "div_dist", "div_count")
-
-HOLDS, PARTLY, FAILS, UNKNOWN = "holds", "in part", "does not hold", "not measured"
-
-Part = tuple[str, bool]
-
-
-@dataclass(frozen=True)
-class Statement:
-    """Something the paper reports, how it is judged here, what was measured, and whether it holds."""
-
-    text: str
-    rule: str
-    measured: str
-    verdict: str
-
-    @classmethod
-    def judged(cls, text: str, rule: str, parts: Iterable[Part]) -> Statement:
-        """Judge a statement by its parts: it holds if all do, and in part if some do."""
-        known = list(parts)
-        truths = [truth for _, truth in known]
-        verdict = UNKNOWN if not truths else HOLDS if all(truths) else PARTLY if any(truths) else FAILS
-        marked = [f"{'✓' if truth else '✗'} {part}" for part, truth in known]
-        return cls(text, rule, "; ".join(marked) or NONE, verdict)
 
 
 def write(results: pd.DataFrame, accuracies: pd.DataFrame, folder: Path, command: str) -> Path:
@@ -121,188 +82,6 @@ def write(results: pd.DataFrame, accuracies: pd.DataFrame, folder: Path, command
     return path
 
 
-def statements(results: pd.DataFrame, found: Claims | None) -> list[Statement]:
-    """Judge what the paper's text says of the plots on tables, by the results."""
-    table = means(results)
-    seen = _Seen(table[table["instances"] > 0])
-    dice = [name for name in PEERS if name.startswith("DiCE")]
-    single, rest = ["CEM", "CEGP", "WACH"], [*dice, "CBCE", "FAT", "CEML"]
-    everyone = [ECE, *rest, *single]
-    judged = Statement.judged
-    lacking = results[results["instance"] >= 0].groupby("method")["inst"].apply(lambda x: x.isna().mean())
-    return [
-        judged(
-            "Only ECE, DiCE, CBCE and FAT return at least 80 % of the counterfactuals wanted.",
-            f"mean size ≥ {MOST} for these and for no other",
-            seen.only("size", [ECE, *dice, "CBCE", "FAT"], everyone, lambda x: x >= MOST - TIE),
-        ),
-        judged(
-            "Most other methods return a single one.",
-            "at most one on average at the largest k",
-            seen.single([*single, "CEML"]),
-        ),
-        judged(
-            "Only ECE, FAT and CBCE return a notable share of actionable counterfactuals.",
-            f"mean act ≥ {NOTABLE} for these and for no other",
-            seen.only("act", [ECE, "FAT", "CBCE"], everyone, lambda x: x >= NOTABLE - TIE),
-        ),
-        judged(
-            "CBCE, and also DiCE, are diverse but far from the instance.",
-            "div and dis, both kinds, at least the median of the paper's methods",
-            [part for name in SPREAD for part in seen.above_median(name, ["CBCE", *dice], everyone)],
-        ),
-        judged(
-            "FAT is closer to the instance than ECE.", "mean dis_dist", seen.beats("FAT", [ECE], "dis_dist")
-        ),
-        judged("FAT is less diverse than ECE.", "mean div_dist", seen.beats(ECE, ["FAT"], "div_dist")),
-        judged(
-            "FAT and ECE are equivalent in features changed and features that differ.",
-            f"mean dis_count and div_count at most {NEAR} apart",
-            [*seen.near(ECE, "FAT", "dis_count"), *seen.near(ECE, "FAT", "div_count")],
-        ),
-        judged(
-            "ECE's discriminative power is slightly below that of DiCE, CBCE, FAT and CEML.",
-            "mean dipo",
-            [part for name in rest for part in seen.beats(name, [ECE], "dipo")],
-        ),
-        judged(
-            "ECE is the most plausible, methods that return a single counterfactual aside.",
-            "mean impl, without CEM, CEGP and WACH",
-            seen.beats(ECE, rest, "impl"),
-        ),
-        judged(
-            "ECE's implausibility is constantly below that of DiCE and FAT.",
-            "mean impl at every k",
-            seen.always(ECE, [*dice, "FAT"], "impl"),
-        ),
-        judged(
-            "ECE's implausibility is in line with CBCE's.",
-            f"mean impl at most {NEAR} apart",
-            seen.near(ECE, "CBCE", "impl"),
-        ),
-        judged("ECE is slightly less stable than FAT.", "mean inst", seen.beats("FAT", [ECE], "inst")),
-        judged("ECE is slightly more stable than DiCE.", "mean inst", seen.beats(ECE, dice, "inst")),
-        judged(
-            "CEML is the most stable.",
-            "mean inst, without CEM, CEGP and WACH",
-            seen.beats("CEML", [ECE, *(name for name in rest if name != "CEML")], "inst"),
-        ),
-        judged(
-            "CBCE is the least stable.",
-            "mean inst, without CEM, CEGP and WACH",
-            [part for name in [ECE, *rest] if name != "CBCE" for part in seen.beats(name, ["CBCE"], "inst")],
-        ),
-        judged(
-            "CEM, CEGP and WACH often lack counterfactuals for one of two similar instances.",
-            f"inst missing for at least {MANY:.0%} of instances",
-            [(f"{n} {lacking[n]:.0%}", lacking[n] >= MANY) for n in single if n in lacking],
-        ),
-        judged(
-            "All but FAT and ECE take more than a minute an instance.",
-            "mean runtime; another machine, and a time limit for peers",
-            seen.only(
-                "runtime", [n for n in everyone if n not in (ECE, "FAT")], everyone, lambda x: x > MINUTE
-            ),
-        ),
-        judged(
-            "ECE ranks best over all runs, and the difference is significant.",
-            "mean rank, Nemenyi's test at 95 %, against all who ran on every black box",
-            _standing_parts(found.overall[0]) if found and found.overall else [],
-        ),
-    ]
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """The cells that ran, asked for what the statements are about; each answer is a part of a judgement."""
-
-    table: pd.DataFrame
-
-    @property
-    def ks(self) -> list[int]:
-        return sorted(self.table["k"].unique())
-
-    def each(self, metric: str, names: Sequence[str]) -> list[tuple[str, float]]:
-        """Take the means over cells of those methods that have any."""
-        mean = self._wide[metric].mean().dropna()
-        return [(name, float(mean[name])) for name in names if name in mean]
-
-    def only(
-        self, metric: str, those: Sequence[str], everyone: Sequence[str], test: Callable[[float], bool]
-    ) -> list[Part]:
-        """Find whether those methods pass a test, and no others."""
-        return [(f"{n} {x:.2f}", test(x) == (n in those)) for n, x in self.each(metric, everyone)]
-
-    def single(self, names: Sequence[str]) -> list[Part]:
-        """Find whether methods return one counterfactual at most where more are wanted."""
-        k = max(self.ks)
-        counts = [(n, k * x) for n, x in _Seen(self.table[self.table["k"] == k]).each("size", names)]
-        return [(f"{n} {x:.2f} of {k}", x <= 1 + TIE) for n, x in counts if k > 1]
-
-    def above_median(self, metric: str, names: Sequence[str], everyone: Sequence[str]) -> list[Part]:
-        """Find whether methods have at least the median of everyone's means."""
-        values = dict(self.each(metric, everyone))
-        middle = float(np.median(list(values.values()))) if values else np.nan
-        known = [(name, values[name]) for name in names if name in values]
-        return [(f"{n} {metric} {x:.2f} (median {middle:.2f})", x >= middle) for n, x in known]
-
-    def beats(self, name: str, others: Sequence[str], metric: str) -> list[Part]:
-        """Find whether a method is better than others, each over the cells in which both have a value."""
-        pairs = [(other, *self._both(name, other, metric)) for other in others]
-        return [
-            (f"{name} {a:.2f}, {other} {b:.2f}", _better(metric, a, b))
-            for other, a, b in pairs
-            if not np.isnan(a)
-        ]
-
-    def always(self, name: str, others: Sequence[str], metric: str) -> list[Part]:
-        """Find whether a method is better than others at every k."""
-        by_k = [_Seen(self.table[self.table["k"] == k]) for k in self.ks]
-        parts = []
-        for other in others:
-            pairs = [pair for seen in by_k if not np.isnan((pair := seen._both(name, other, metric))[0])]
-            ours, theirs = (
-                (", ".join(f"{x:.2f}" for x in line) for line in zip(*pairs, strict=True))
-                if pairs
-                else ("", "")
-            )
-            if pairs:
-                parts.append(
-                    (f"{name} {ours}; {other} {theirs}", all(_better(metric, *pair) for pair in pairs))
-                )
-        return parts
-
-    def near(self, name: str, other: str, metric: str) -> list[Part]:
-        """Find whether two methods are about equal."""
-        a, b = self._both(name, other, metric)
-        return (
-            [] if np.isnan(a) else [(f"{metric} {name} {a:.2f}, {other} {b:.2f}", abs(a - b) <= NEAR + TIE)]
-        )
-
-    def _both(self, a: str, b: str, metric: str) -> tuple[float, float]:
-        both = self._wide[metric].reindex(columns=[a, b]).dropna()
-        return float(both[a].mean()), float(both[b].mean())
-
-    @cached_property
-    def _wide(self) -> pd.DataFrame:
-        return self.table.pivot(index=WHERE, columns="method", values=NAMES)
-
-
-def _better(metric: str, a: float, b: float) -> bool:
-    """Tell whether a mean is better than another."""
-    more = next(each.more for each in METRICS if each.name == metric)
-    return a - b > TIE if more else b - a > TIE
-
-
-def _standing_parts(standing: Standing) -> list[Part]:
-    """Say how our method stands, and whom it does not beat."""
-    test = standing.test
-    best = next(name for name in test.methods if name != standing.ours)
-    text = f"{standing.ours} {test.rank(standing.ours):.2f}, the best other {best} {test.rank(best):.2f}"
-    tied = [(f"{name} is not significantly worse", False) for name in standing.not_beaten]
-    return [(text, standing.first), *tied]
-
-
 def _draw(table: pd.DataFrame, held: Sequence[Contest], found: Claims | None, folder: Path) -> dict[str, str]:
     """Draw all figures into the folder, and return them as SVG."""
     drawn = {"lines": figures.lines(table)}
@@ -323,11 +102,10 @@ def _tables(
     found: Claims | None,
 ) -> dict[str, pd.DataFrame]:
     """Gather all tables by the names of their files."""
-    said = statements(results, found)
     ranked = [mean_ranks(each.ranks).rename_axis("method").reset_index() for each in held]
     tables = {
         "accuracy": accuracies.assign(difference=accuracies["accuracy"] - accuracies["paper"]),
-        "paper": pd.DataFrame([vars(each) for each in said]),
+        "paper": pd.DataFrame(statements(results, found)),
         "cells": table[[*CELL, "instances", "valid", "errors", *NAMES]],
         "failures": _failures(results),
         "methods": results[["method", "library"]].drop_duplicates().reset_index(drop=True),
@@ -338,67 +116,43 @@ def _tables(
 
 def _claim_tables(found: Claims) -> dict[str, pd.DataFrame]:
     """Lay the claims out, one table each."""
-    standings = [
-        (
-            len(s.test.methods),
-            s.test.runs,
-            s.test.rank(ECE),
-            s.test.difference,
-            s.test.p,
-            s.first,
-            ", ".join(s.not_beaten),
-        )
-        for s in found.overall
-    ]
-    matches = [
-        (m.peer, m.size, m.cells, m.matched, d.setting, d.best_cells, d.as_good, ", ".join(d.loses))
-        for m in found.matches
-        for d in m.duels
-    ]
-    leads = [
-        (
-            s.runs,
-            s.test.rank(ECE),
-            s.test.methods[0],
-            s.test.mean_ranks[0],
-            s.test.difference,
-            s.first,
-            s.tied_first,
-        )
-        for s in found.leads
-    ]
-    named = {
-        "claim_overall": (
-            standings,
-            [
-                "methods",
-                "runs",
-                "ECE",
-                "critical difference",
-                "Friedman p",
-                "first",
-                "not significantly worse",
-            ],
-        ),
-        "claim_settings": (
-            matches,
-            [
-                "peer",
-                "size",
-                "cells",
-                "cells matched by any",
-                "setting",
-                "cells matched",
-                "metrics as good",
-                "worse on",
-            ],
-        ),
-        "claim_metrics": (
-            leads,
-            ["metric", "ECE", "first method", "its rank", "critical difference", "first", "first or tied"],
-        ),
+    overall, leads = found.overall, found.leads
+    duels = [(match, duel) for match in found.matches for duel in match.duels]
+    columns: dict[str, dict[str, list[Any]]] = {
+        "claim_overall": {
+            "methods": [len(s.test.methods) for s in overall],
+            "runs": [s.test.runs for s in overall],
+            "ECE": [s.test.rank(s.ours) for s in overall],
+            "critical difference": [s.test.difference for s in overall],
+            "Friedman p": [s.test.p for s in overall],
+            "first": [s.first for s in overall],
+            "not significantly worse": [", ".join(s.not_beaten) for s in overall],
+        },
+        "claim_settings": {
+            "peer": [match.peer for match, _ in duels],
+            "size": [match.size for match, _ in duels],
+            "cells": [match.cells for match, _ in duels],
+            "cells matched by any": [match.matched for match, _ in duels],
+            "setting": [duel.setting for _, duel in duels],
+            "cells matched": [duel.best_cells for _, duel in duels],
+            "metrics as good": [duel.as_good for _, duel in duels],
+            "worse on": [", ".join(duel.loses) for _, duel in duels],
+        },
+        "claim_metrics": {
+            "metric": [s.runs for s in leads],
+            "ECE": [s.test.rank(s.ours) for s in leads],
+            "first method": [s.test.methods[0] for s in leads],
+            "its rank": [s.test.mean_ranks[0] for s in leads],
+            "critical difference": [s.test.difference for s in leads],
+            "first": [s.first for s in leads],
+            "first or tied": [s.tied_first for s in leads],
+        },
     }
-    return {name: pd.DataFrame(rows, columns=columns) for name, (rows, columns) in named.items()}
+    # From rows, not columns: pandas would take columns without any value as numbers.
+    return {
+        name: pd.DataFrame(zip(*each.values(), strict=True), columns=list(each))
+        for name, each in columns.items()
+    }
 
 
 def _failures(results: pd.DataFrame) -> pd.DataFrame:

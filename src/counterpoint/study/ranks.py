@@ -1,4 +1,4 @@
-"""Facts about a study: means, ranks, which differences are significant, and what may be claimed.
+"""Facts about a study: means, ranks, and which differences are significant.
 
 All of it is computed from the results, one row an instance; nothing here draws or prints.
 """
@@ -49,8 +49,14 @@ METRICS = (
 
 NAMES = [metric.name for metric in METRICS]
 
-SETTINGS = ("ECE", "ECE close", "ECE diverse", "ECE plausible")
-"""Our ensemble as it comes, which the claims are about, and its named settings."""
+SIGNS = pd.Series({metric.name: -1.0 if metric.more else 1.0 for metric in METRICS})
+"""Times these, less is better in every metric."""
+
+ECE = "ECE"
+"""Our ensemble as it comes, which the claims are about."""
+
+SETTINGS = (ECE, "ECE close", "ECE diverse", "ECE plausible")
+"""Our ensemble as it comes, and its named settings."""
 
 BASES = ("BCE-B", "BCE-T", "BCE-S", "BCE-N")
 """Our base explainers, each alone."""
@@ -60,8 +66,6 @@ PEERS = (
     "CBCE",
 )
 """Those we compare with: other packages and, as in the paper, the case-based explainer written anew."""
-
-_SIGNS = pd.Series({metric.name: -1.0 if metric.more else 1.0 for metric in METRICS})
 
 
 def means(results: pd.DataFrame) -> pd.DataFrame:
@@ -112,7 +116,8 @@ def ranks(means: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     [[2.5, 1.0, 2.5]]
     """
     ours = means[means["method"].isin(methods)]
-    costs = pd.concat({name: _wide(ours, name) * _SIGNS[name] for name in NAMES}, names=["metric"])
+    wide = {name: ours.pivot(index=WHERE, columns="method", values=name) for name in NAMES}
+    costs = pd.concat({name: wide[name] * SIGNS[name] for name in NAMES}, names=["metric"])
     costs = costs.reindex(columns=list(methods)).dropna(how="all").reorder_levels([*WHERE, "metric"])
     values = np.array([_ranked(row) for row in costs.to_numpy(dtype=np.float64)]).reshape(costs.shape)
     return pd.DataFrame(values, index=costs.index, columns=list(methods))
@@ -197,7 +202,8 @@ def critical_difference(ranks: pd.DataFrame, alpha: float = 0.05) -> CriticalDif
     p, apart = 1.0, np.zeros((count, count), dtype=np.bool_)
     if np.ptp(sorted_ranks.to_numpy(), axis=1).any():  # else all are tied everywhere, and there is no test
         p = float(stats.friedmanchisquare(*(sorted_ranks[name] for name in sorted_ranks)).pvalue)
-        apart = posthoc_nemenyi_friedman(sorted_ranks).to_numpy() < alpha if p < alpha else apart
+    if p < alpha:
+        apart = posthoc_nemenyi_friedman(sorted_ranks).to_numpy() < alpha
     width = float(stats.studentized_range.ppf(1 - alpha, count, np.inf)) / np.sqrt(2)
     difference = width * np.sqrt(count * (count + 1) / (6 * runs))
     names = tuple(str(name) for name in order.index)
@@ -226,156 +232,17 @@ def contests(means: pd.DataFrame, methods: Sequence[str]) -> tuple[Contest, ...]
     """
     ran = means[(means["instances"] > 0) & means["method"].isin(methods)]
     boxes = ran.groupby("method")["black_box"].nunique()
-    everywhere = [name for name in methods if boxes.get(name, 0) == ran["black_box"].nunique() > 0]
+    everywhere = [name for name in methods if boxes.get(name) == ran["black_box"].nunique()]
     cells = {name: set(_places(ran[ran["method"] == name])) for name in methods}
     partly = [name for name in methods if cells[name] and name not in everywhere]
     found = [Contest(tuple(everywhere), means[means["method"].isin(everywhere)])] if everywhere else []
     partly.sort(key=lambda name: -len(cells[name]))
-    while partly and not set.intersection(*(cells[name] for name in partly)):
+    while partly and not (shared := set.intersection(*(cells[name] for name in partly))):
         partly.pop()
     if partly:
         names = tuple(name for name in methods if name in {*everywhere, *partly})
-        shared = _places(means).isin(set.intersection(*(cells[name] for name in partly)))
-        found.append(Contest(names, means[means["method"].isin(names) & shared]))
+        found.append(Contest(names, means[means["method"].isin(names) & _places(means).isin(shared)]))
     return tuple(found)
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where our method stands among others, over all runs or those of one metric."""
-
-    runs: str
-    test: CriticalDifference
-    ours: str
-
-    @property
-    def tied_first(self) -> bool:
-        """Whether it is first, or not significantly worse than the first."""
-        return self.first or self.test.alike(self.ours, self.test.methods[0])
-
-    @property
-    def first(self) -> bool:
-        """Whether no mean rank is better."""
-        return self.test.rank(self.ours) <= self.test.mean_ranks[0] + TIE
-
-    @property
-    def not_beaten(self) -> tuple[str, ...]:
-        """The others that are not significantly worse."""
-        own = self.test.rank(self.ours)
-        others = [name for name in self.test.methods if name != self.ours]
-        return tuple(
-            name for name in others if self.test.rank(name) < own or self.test.alike(self.ours, name)
-        )
-
-
-@dataclass(frozen=True)
-class Duel:
-    """One of our settings beside a peer, over the cells in which the peer ran.
-
-    `best_cells` counts those in which the setting is at least as good on every metric at once; `loses` names
-    the metrics on which it is worse on the average over the cells.
-    """
-
-    setting: str
-    best_cells: int
-    loses: tuple[str, ...]
-
-    @property
-    def as_good(self) -> int:
-        """On how many metrics the setting is at least as good on average."""
-        return len(METRICS) - len(self.loses)
-
-
-@dataclass(frozen=True)
-class Match:
-    """A peer that finds most of what is wanted, beside all our settings.
-
-    Claimed is that one setting is at least as good on every metric at once, on the average over the cells;
-    `matched` counts the single cells in which one is.
-    """
-
-    peer: str
-    size: float
-    cells: int
-    matched: int
-    duels: tuple[Duel, ...]
-
-    @property
-    def best(self) -> Duel:
-        """The setting that comes closest to the claim."""
-        return max(self.duels, key=lambda duel: (duel.as_good, duel.best_cells))
-
-    @property
-    def holds(self) -> bool:
-        """Whether the claim holds on average."""
-        return not self.best.loses
-
-
-@dataclass(frozen=True)
-class Claims:
-    """What the study promises, and whether it is so.
-
-    Parameters
-    ----------
-    overall
-        Our method in each contest with the peers. Claimed is that it is first and no peer is not beaten.
-    matches
-        Each peer that finds at least `ENOUGH` of what is wanted, beside our settings.
-    leads
-        Our method within the metrics of `LEADS`. Claimed is that it is first or tied with the first.
-    """
-
-    overall: tuple[Standing, ...]
-    matches: tuple[Match, ...]
-    leads: tuple[Standing, ...]
-
-
-ENOUGH = 0.8
-LEADS = ("dipo", "impl", "inst", "size", "runtime")
-
-
-def claims(means: pd.DataFrame, settings: Sequence[str] = SETTINGS, peers: Sequence[str] = PEERS) -> Claims:
-    """Find out what may be claimed of our settings, the first of which is ranked, against the peers."""
-    ran = means[means["instances"] > 0]
-    ours = [name for name in settings if name in set(ran["method"])]
-    if settings[0] not in ours:
-        raise ValueError(f"The claims are about {settings[0]!r}, which has no results. Run it as well.")
-    rivals = [name for name in peers if name in set(ran["method"])]
-    held = [each.ranks for each in contests(means, [settings[0], *rivals]) if settings[0] in each.methods]
-    by_metric = [(name, _of_metric(held[0], name)) for name in LEADS] if held else []
-    overall = [Standing("overall", critical_difference(t), settings[0]) for t in held if can_be_tested(t)]
-    leads = [Standing(name, critical_difference(t), settings[0]) for name, t in by_metric if can_be_tested(t)]
-    sizes = ran.groupby("method")["size"].mean()
-    matches = tuple(_match(ran, ours, name, sizes[name]) for name in rivals if sizes[name] >= ENOUGH - TIE)
-    return Claims(tuple(overall), matches, tuple(leads))
-
-
-def _match(ran: pd.DataFrame, settings: Sequence[str], peer: str, size: float) -> Match:
-    """Compare a peer with each setting, cell by cell and on the average over cells."""
-    costs = ran.set_index(["method", *WHERE])[NAMES] * _SIGNS
-    theirs = costs.loc[peer]
-    measured = theirs.notna()
-    matched = pd.Series(False, index=theirs.index)
-    duels = []
-    for setting in settings:
-        own = costs.loc[setting].reindex(theirs.index)
-        dominates = ((own <= theirs + TIE) | ~measured).all(axis=1)
-        # A value that we lack where the peer has one is worse than any.
-        mean = own.fillna(np.inf).where(measured).mean()
-        as_good = (mean <= theirs.mean() + TIE) | ~measured.any()
-        duels.append(Duel(setting, int(dominates.sum()), tuple(as_good.index[~as_good])))
-        matched |= dominates
-    return Match(peer, float(size), len(theirs), int(matched.sum()), tuple(duels))
-
-
-def _of_metric(ranks: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Keep the runs of one metric."""
-    return ranks[ranks.index.get_level_values("metric") == metric]
-
-
-def _wide(means: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Lay one metric out with a row a data set, black box and k, and a column a method."""
-    return means.pivot(index=WHERE, columns="method", values=metric)
 
 
 def _places(means: pd.DataFrame) -> pd.Series:

@@ -1,4 +1,4 @@
-"""Rows of numbers only, for the peers that know nothing else: scaled numbers, and a 0 or 1 for each category."""
+"""Rows of numbers only, for the peers that know nothing else: scaled numbers, and a 0 or 1 a category."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ UNMOVED = 1e-6
 class ScaledOneHot:
     """Codes to rows of numbers and back.
 
-    A number is scaled so that training's values lie between `low` and `high`; a category is a column a level that
-    training has, 1 for its own and 0 for the others.
+    A number is scaled so that training's values lie between `low` and `high`. A category becomes a column for
+    each of its levels that training has, 1 for its own and 0 for the others.
 
     Parameters
     ----------

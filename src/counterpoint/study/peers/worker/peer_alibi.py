@@ -1,20 +1,20 @@
-"""Alibi's three searches by gradient: CEM, CEGP (counterfactuals guided by prototypes) and WACH (Wachter et al.).
+"""Alibi's three searches by gradient: CEM, CEGP (guided by prototypes) and WACH (Wachter and others).
 
 Each gives one answer whatever k is. On the network they take its exact gradients; on any other model they
 estimate gradients from thousands of questions, which mostly takes longer than there is time.
 
 All features go in as numbers. CEM and WACH take each category's column for a number of its own, and the
-category with the largest is taken for the answer; CEGP is told which columns make a category. Immutable
-features are given a range of one value, the instance's own, as all three take ranges. Whole numbers in an answer
-are rounded (see `ScaledOneHot.answers`).
+category with the largest is taken for the answer; CEGP is told which columns make a category. All three take
+ranges of features, so an immutable one is given a range of one value, the instance's own. Whole numbers in an
+answer are rounded (see `ScaledOneHot.answers`).
 
 Settings are the library's defaults but for these:
 
-- CEM: the range of a feature is training's, and "no information" is training's median, as in its documentation.
-- CEGP: what its documentation uses for mixed data (beta, c_init, c_steps, max_iterations, numbers from -1 to 1)
+- CEM: a feature's range is training's, and "no information" is training's median, as in its documentation.
+- CEGP: what its documentation has for mixed data (beta, c_init, c_steps, max_iterations, numbers from -1 to 1)
   and for prototypes without an encoder (the nearest training instance of another class, theta).
-- WACH: any probability from a half upwards will do, as a counterfactual has to flip the decision and no more; by
-  default it must be 0.95, which many models never reach.
+- WACH: any probability from a half upwards will do, as a counterfactual has to flip the decision and no more.
+  By default it must be 0.95, which a model that is never so sure does not reach.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ METHODS: dict[str, Callable[[Task, Any], Explain]] = {"CEM": _cem, "CEGP": _cegp
 class Ranges:
     """Ranges of features that change from instance to instance.
 
-    Alibi takes the ranges once, when it builds its graph, which takes seconds. So what it is given are variables.
+    Alibi takes the ranges once, when it builds its graph, which takes seconds. So it is given variables.
     """
 
     def __init__(self, tf: Any, width: int) -> None:

@@ -22,8 +22,8 @@ from .task import Explain, Task
 PENALTIES = [1.0, 0.1, 0.01, 0.001]
 
 NO_FOREST = (
-    "CEML searches a forest anew from each counterfactual of each of its trees, a thousand starts of ten seconds "
-    "and more, so it answers within no useful time limit."
+    "CEML searches a forest anew from each counterfactual of each of its trees: about a thousand starts, each "
+    "of ten seconds and more on german, so it ends within no useful limit of time."
 )
 
 

@@ -49,8 +49,8 @@ def setup(task: Task) -> Explain:
 class Frames:
     """Codes as the data frames that DiCE takes, with names by which it cannot confuse columns.
 
-    DiCE takes a column for a category's if it begins with the feature's name, as ``job_type`` does with ``job``.
-    So features and categories go by numbers of equal length, which also sort as the numbers do.
+    DiCE takes a column for a category's if it begins with the feature's name, as ``job_type`` does with
+    ``job``. So features and categories go by numbers of equal length, which also sort as the numbers do.
     """
 
     def __init__(self, task: Task) -> None:
@@ -73,7 +73,8 @@ class Frames:
         frame = example.final_cfs_df if sparse is None else sparse
         if frame is None:
             return np.empty((0, len(self.names)))
-        return frame[self.names].astype(float).to_numpy()
+        codes: Codes = frame[self.names].astype(float).to_numpy()
+        return codes
 
     def _values(self, codes: Codes, place: int) -> Any:
         if place in self.rows.levels:

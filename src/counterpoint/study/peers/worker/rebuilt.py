@@ -19,8 +19,8 @@ TOLERANCE = 1e-4
 def rebuilt_layers(blueprint: Blueprint, space: ScaledOneHot) -> list[tuple[Floats, Floats]]:
     """Return weights (inputs × outputs) and biases of each layer, for rows as the space has them.
 
-    The first layer is the network's own with the change of scale folded in. As in the blueprint, there is a ReLU
-    after each layer but the last, and a softmax after the last.
+    The first layer is the network's own with the change of scale folded in. As in the blueprint, there is a
+    ReLU after each layer but the last, and a softmax after the last.
     """
     (weights, biases), *rest = blueprint.layers
     folded = np.zeros((space.width, weights.shape[1]))
