@@ -21,9 +21,10 @@ import pandas as pd
 
 import counterpoint as cp
 from benchmarks import results
-from benchmarks.models import SEED, TREES, Trained, train
+from benchmarks.models import SEED, TREES, fit, train
 from benchmarks.results import Figure
 from benchmarks.speed import NAME, timed
+from counterpoint.study.blackboxes import Trained
 
 K = 10
 BLOCKS = {10: 10, 100: 3}  # few instances are explained several times over, each time others
@@ -34,7 +35,7 @@ BLOCKS = {10: 10, 100: 3}  # few instances are explained several times over, eac
 
 def by_instances(trained: Trained, counts: Sequence[int]) -> list[dict[str, float]]:
     """Time `explain_many` of few and of many instances."""
-    explainer = trained.fit()
+    explainer = fit(trained)
     X = trained.instances(max(counts))
     # What is built once would otherwise weigh on few instances and hide a rise.
     explainer.explain_many(X[: min(counts)], k=K, progress=False)
@@ -60,13 +61,13 @@ def by_known(trained: Trained, sizes: Sequence[int], count: int) -> list[dict[st
 
 def _time_known(trained: Trained, known: pd.DataFrame, X: pd.DataFrame) -> dict[str, float]:
     explainer = cp.Ensemble(seed=SEED)
-    _, fit, _ = timed(lambda: explainer.fit(trained.model, known, immutable=trained.data.immutable))
+    _, fit_wall, _ = timed(lambda: explainer.fit(trained.model, known, immutable=trained.data.immutable))
     (_, *first), (_, *again) = (
         timed(lambda: explainer.explain_many(X, k=K, progress=False)) for _ in range(2)
     )
     return {
         "known": len(known),
-        "fit s": fit,
+        "fit s": fit_wall,
         "first: wall ms each": first[0] / len(X) * 1000,
         "first: CPU ms each": first[1] / len(X) * 1000,
         "again: wall ms each": again[0] / len(X) * 1000,
@@ -107,7 +108,7 @@ def measure(what: str, count: int) -> dict[str, float]:
     _forget_loading()
     before = _status("VmRSS")
     if what == "explain_many":
-        explanations = trained.fit().explain_many(X, k=K, progress=False)
+        explanations = fit(trained).explain_many(X, k=K, progress=False)
         assert len(explanations) == count  # so that they are still there
     else:
         trained.model.predict(resampled(trained.known, 100_000))

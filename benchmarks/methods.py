@@ -12,8 +12,9 @@ import pandas as pd
 
 import counterpoint as cp
 from benchmarks.models import SEED, cached
-from benchmarks.scoring import Answers, Scene
+from benchmarks.scoring import Answers
 from counterpoint.study.peers import PEERS, PeerRun, run_peer
+from counterpoint.study.scoring import Scene
 
 SETTINGS = {"balanced": cp.BALANCED, "close": cp.CLOSE, "diverse": cp.DIVERSE, "plausible": cp.PLAUSIBLE}
 DEFAULT = "balanced"

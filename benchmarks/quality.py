@@ -16,8 +16,9 @@ from benchmarks.contests import Line
 from benchmarks.methods import CFNOW, DEFAULT, DICE, FREE, NICE, SETTINGS, ours
 from benchmarks.models import SEED, train
 from benchmarks.results import Figure
-from benchmarks.scoring import Answers, Scene, closest, score
+from benchmarks.scoring import Answers, closest, mean_line
 from counterpoint.datasets import NAMES
+from counterpoint.study.scoring import Scene
 
 COLUMNS = {
     "method": "method",
@@ -43,25 +44,27 @@ CFNOW_SET, CFNOW_K = "german", 5
 
 def compare(scene: Scene, k: int, options: argparse.Namespace) -> list[Line]:
     """Measure all methods on one data set with one k."""
+    name = scene.trained.data.name
     settings = [*SETTINGS, FREE] if k == 1 else list(SETTINGS)
-    lines = [score(scene, ours(scene, setting, k)) for setting in settings]
-    theirs = contests.authors(scene.name, k)
+    lines = [mean_line(scene, ours(scene, setting, k)) for setting in settings]
+    theirs = contests.authors(name, k)
     lines += [] if theirs is None else [theirs]
     peers = () if options.no_peers else (DICE, NICE) if k == 1 else (DICE,)
-    lines += [score(scene, peer.answer(scene, k, options.inst, options.fresh)) for peer in peers]
-    shown = [{title: line.get(name) for name, title in COLUMNS.items()} for line in lines]
+    lines += [mean_line(scene, peer.answer(scene, k, options.inst, options.fresh)) for peer in peers]
+    shown = [{title: line.get(column) for column, title in COLUMNS.items()} for line in lines]
     note = "" if theirs is None else f" ({contests.AUTHORS}: not this run, {theirs['instances']} others)"
-    results.show(f"{scene.name}, k = {k}, {len(scene.X)} instances{note}", shown)
+    results.show(f"{name}, k = {k}, {len(scene.X)} instances{note}", shown)
     return lines
 
 
 def compare_with_cfnow(count: int, fresh: bool) -> list[Line]:
     """Set the closest of our five against CFNOW's one, over the instances for which CFNOW has one.
 
-    CFNOW puts fractions where the data are whole. Such rows are no instances, but as they tell how near the
-    boundary is, they are compared with as well.
+    CFNOW puts fractions where the data are whole. They are rounded, as no instance has them, but as they
+    tell how near the boundary is, they are compared with as they are as well.
     """
-    scene = Scene(train(CFNOW_SET), train(CFNOW_SET).instances(count))
+    trained = train(CFNOW_SET)
+    scene = Scene(trained, trained.instances(count))
     theirs = CFNOW.answer(scene, k=1, fresh=fresh)
     lines = []
     for setting in SETTINGS:

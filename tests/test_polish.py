@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 import counterpoint as cp
 from counterpoint.bounds import Rules
 from counterpoint.distances import changed
-from counterpoint.polish import BINS, EXCHANGES, PARTS, PREFIXES, exchanged, improve, restored, shrink
+from counterpoint.polish import (
+    BINS,
+    EXCHANGES,
+    PARTS,
+    PREFIXES,
+    exchanged,
+    improve,
+    restored,
+    shrink,
+    stretch,
+)
 from counterpoint.population import Population
 from counterpoint.target import Target
 from counterpoint.task import Places, Question, Refinement
@@ -316,3 +326,28 @@ def test_polish_makes_one_small_change_of_many_large_ones() -> None:
 def test_polish_refuses_negative_numbers(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="at least 0"):
         cp.Polish(**wrong)
+
+
+# ---------------------------------------------------------------- stretch
+
+
+def test_stretch_moves_changed_numbers_half_way_and_all_the_way_to_their_ends() -> None:
+    once = Driven(stretch(line(), *one([[4.0]])), first_above(1))
+    np.testing.assert_array_equal(once.asked, [[7.0], [10.0]])
+    assert len(once.questions) == 1
+
+
+def test_stretch_moves_numbers_together_and_each_by_itself_and_leaves_the_rest() -> None:
+    task = plane(features=3)
+    low, high = task.known.rows.min(axis=0), task.known.rows.max(axis=0)
+    once = Driven(stretch(task, *one([[1.0, -1.0, 0.0]])), first_above(1))
+    asked = {tuple(row) for row in once.asked}
+    assert (high[0], low[1], 0.0) in asked
+    assert {(high[0], -1.0, 0.0), (1.0, low[1], 0.0)} <= asked
+    assert all(row[2] == 0 for row in asked)
+
+
+def test_stretch_leaves_categories_alone() -> None:
+    frame = pd.DataFrame({"job": ["a", "b", "c"]})
+    once = Driven(stretch(pose(frame, frame[:1]), *one([[1.0]])), lambda rows: rows[:, 0] == 1)
+    assert len(once.asked) == 0

@@ -1,5 +1,6 @@
 """S: the guarantee of cost-scaled greedy against exhaustive search, and what a selection does for a task."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 import counterpoint as cp
 from counterpoint.bounds import Rules
+from counterpoint.metrics import div_count
 from counterpoint.pool import Finds
 from counterpoint.population import Population
 from counterpoint.selection import cost_scaled_greedy, implausibility, neighbourhoods, on_one_way
@@ -274,3 +276,13 @@ def test_a_selection_refuses_what_makes_no_sense(wrong: dict) -> None:
 
 def test_more_than_most_are_chosen_where_k_asks_for_them() -> None:
     assert len(cp.Selection(most=10).select(TASK, found(normal(40, 0)), 20)[0]) == 20
+
+
+def test_dispersion_takes_what_is_far_from_the_others_and_differs_in_more_features() -> None:
+    rows = np.array([[0.1, 0.0, 0.0], [0.2, 0.0, 0.0], [0.1, 3.0, 0.0], [0.1, 0.0, -3.0], [4.0, 0.0, 0.0]])
+    plain = cp.Selection(implausibility=0.0, redundancy=0.0)
+    near = plain.select(TASK, found(rows), 3)[0]
+    far = replace(plain, dispersion=20.0).select(TASK, found(rows), 3)[0]
+    distance = TASK.known.distance
+    assert distance.between(rows[far], rows[far]).sum() > distance.between(rows[near], rows[near]).sum()
+    assert div_count(rows[far]) > div_count(rows[near])

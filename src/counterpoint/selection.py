@@ -45,7 +45,8 @@ class Selection:
         changes added. It makes each answer an action of its own.
     dispersion
         The value of being as far from the other choices as the members of the pool are from each other on
-        average. It makes answers as different as can be, however far they are from x.
+        average, and again of differing from them in as many features as the pool does from x. It makes
+        answers as different as can be, however far they are from x.
     neighbours
         The paper's h: how many of the pool a choice covers. None for the size of the pool over k, which makes
         covering mean diversity however large the pool is.
@@ -100,13 +101,16 @@ class Selection:
         rows = rows[places]
         away = task.known.distance.between(rows, rows)
         h = min(len(places), self.neighbours or max(2, round(len(places) / k)))
-        changes = np.where(changed(rows, task.x[instance]), rows - task.x[instance], 0.0)
-        spread = away / ((away.mean() or 1.0) * max(1, k - 1))
+        x, is_category = task.x[instance], task.known.distance.is_category
+        differs = changed(rows, x)
+        changes = np.where(differs, rows - x, 0.0)
+        scale = away.mean() or 1.0, differs.sum(axis=1).mean() or 1.0
 
         def between(chosen: int) -> Row:
-            """Tell what a choice makes the others worth: redundant ones less, far ones more."""
-            redundant = on_one_way(changes, task.known.distance.is_category, chosen)
-            return np.asarray(h * (self.dispersion * spread[chosen] - self.redundancy * redundant))
+            """Tell what a choice makes the others worth: redundant ones less, far and different ones more."""
+            redundant = on_one_way(changes, is_category, chosen)
+            spread = away[chosen] / scale[0] + changed(rows, rows[chosen]).sum(axis=1) / scale[1]
+            return np.asarray(h * (self.dispersion * spread / max(1, k - 1) - self.redundancy * redundant))
 
         pairs = between if self.redundancy or self.dispersion else None
         return places[cost_scaled_greedy(neighbourhoods(away, h), cost[places] * h, k, self.fill, pairs)]
@@ -200,5 +204,5 @@ def cost_scaled_greedy(
 
 BALANCED = Selection()
 CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2, redundancy=0.0)
-DIVERSE = Selection(distance=0.0, implausibility=0.0, changes=0.3, redundancy=0.0, dispersion=1.0, most=400)
+DIVERSE = Selection(distance=0.2, implausibility=0.1, changes=0.15, redundancy=0.5, dispersion=0.6, most=400)
 PLAUSIBLE = Selection(distance=0.5, implausibility=2.0, changes=0.2, redundancy=0.0)

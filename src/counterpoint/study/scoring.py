@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.blackbox import Labels
-from counterpoint.bounds import Mask
 from counterpoint.metrics import Measures, measure, nearest_alike
 from counterpoint.population import Population
 from counterpoint.schema import Rows, Schema
@@ -101,34 +100,28 @@ def score(
 def judge(scene: Scene, tables: Sequence[pd.DataFrame], k: int, whole: bool = True) -> list[Judged]:
     """Keep, of the first k rows of each instance's answer, those that are instances and decided differently.
 
-    Refused is a category that no known instance has and, with `whole`, a fraction where the data are whole.
-    Those alike are judged by the instances' own decisions, because they are decided alike.
+    With `whole`, a fraction where the data are whole is rounded first, as a user would have to. Refused is a
+    row with a category that no known instance has, or without a number. Those alike are judged by the
+    instances' own decisions, because they are decided alike.
     """
-    tables = [table[:k].reset_index(drop=True) for table in tables]
-    taken = [table[_are_instances(scene, table, whole)] for table in tables]
-    asked = pd.concat(taken) if taken else scene.X[:0]
+    stepped = [place for place, each in enumerate(scene.schema.features) if each.step is not None and whole]
+    rows = [_read(scene, table[:k], stepped) for table in tables]
+    asked = np.concatenate([scene.rows[:0], *rows])
     # One call for all, as a call has a high price of its own.
-    labels = np.asarray(scene.trained.model.predict(asked)) if len(asked) else np.empty(0)
-    parts = np.split(labels, np.cumsum([len(table) for table in taken])[:-1])
-    none = np.empty((0, len(scene.schema.features)))
+    labels = np.asarray(scene.trained.model.predict(scene.loose.decode(asked))) if len(asked) else np.empty(0)
+    parts = np.split(labels, np.cumsum([len(each) for each in rows])[:-1])
     return [
-        Judged(
-            scene.loose.encode(kept)[part != decision] if len(kept) else none,
-            given=len(table),
-            refused=len(table) - len(kept),
-        )
-        for table, kept, part, decision in zip(tables, taken, parts, scene.decisions, strict=False)
+        Judged(each[part != decision], given=len(table[:k]), refused=len(table[:k]) - len(each))
+        for table, each, part, decision in zip(tables, rows, parts, scene.decisions, strict=False)
     ]
 
 
-def _are_instances(scene: Scene, table: pd.DataFrame, whole: bool) -> Mask:
-    """Tell which rows have known categories and, with `whole`, whole numbers where the data have them."""
-    stepped = [place for place, feature in enumerate(scene.schema.features) if feature.step is not None]
-    taken = np.zeros(len(table), dtype=np.bool_)
-    for place in range(len(table)):
-        row = _encoded(scene, table.iloc[[place]])
-        taken[place] = row is not None and (not whole or (row[stepped] == np.rint(row[stepped])).all())
-    return taken
+def _read(scene: Scene, table: pd.DataFrame, stepped: list[int]) -> Rows:
+    """Read the rows of a table that can be instances, and round what is whole in the data."""
+    found = [_encoded(scene, table.iloc[[place]]) for place in range(len(table))]
+    rows = np.array([row for row in found if row is not None]).reshape(-1, len(scene.schema.features))
+    rows[:, stepped] = np.rint(rows[:, stepped])
+    return rows
 
 
 def _encoded(scene: Scene, table: pd.DataFrame) -> Any:

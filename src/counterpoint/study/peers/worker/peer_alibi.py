@@ -11,8 +11,8 @@ answer are rounded (see `ScaledOneHot.answers`).
 Settings are the library's defaults but for these:
 
 - CEM: a feature's range is training's, and "no information" is training's median, as in its documentation.
-- CEGP: what its documentation has for mixed data (beta, c_init, c_steps, max_iterations, numbers from -1 to 1)
-  and for prototypes without an encoder (the nearest training instance of another class, theta).
+- CEGP: what its documentation has for mixed data (beta, c_init, c_steps, max_iterations, numbers from -1 to
+  1) and for prototypes without an encoder (the nearest training instance of another class, theta).
 - WACH: any probability from a half upwards will do, as a counterfactual has to flip the decision and no more.
   By default it must be 0.95, which a model that is never so sure does not reach.
 """

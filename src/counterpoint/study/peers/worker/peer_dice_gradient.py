@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .onehot import Floats, ScaledOneHot
-from .rebuilt import check_rebuilt, rebuilt_layers
+from .rebuilt import Layer, check_rebuilt, rebuilt_layers, torch_layers
 from .rows import Codes
 from .task import Explain, Task
 
@@ -82,18 +83,14 @@ class Frames:
         return codes.astype(np.int64) if place in self.rows.whole else codes
 
 
-def _network(layers: list[tuple[Floats, Floats]]) -> Any:
+def _network(layers: Sequence[Layer]) -> Any:
     """Return the network with one output, the probability of the second class: the sigmoid of the margin."""
     import torch
 
     torch.set_num_threads(1)
     *inner, (weights, biases) = layers
-    parts: list[Any] = []
-    for pair in [*inner, (weights[:, [1]] - weights[:, [0]], biases[[1]] - biases[[0]])]:
-        linear = torch.nn.Linear(*pair[0].shape)
-        linear.load_state_dict({"weight": torch.tensor(pair[0].T), "bias": torch.tensor(pair[1])})
-        parts += [linear, torch.nn.ReLU()]
-    return torch.nn.Sequential(*parts[:-1], torch.nn.Sigmoid()).eval()
+    margin = (weights[:, [1]] - weights[:, [0]], biases[[1]] - biases[[0]])
+    return torch.nn.Sequential(torch_layers([*inner, margin]), torch.nn.Sigmoid()).eval()
 
 
 def _both(network: Any, rows: Floats) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +12,14 @@ from .blueprint import Blueprint
 from .onehot import Floats, ScaledOneHot
 from .task import Task
 
+Layer = tuple[Floats, Floats]
+
 # As many training rows are compared, and their probabilities may differ by so much: float32 is no better.
 COMPARED = 200
 TOLERANCE = 1e-4
 
 
-def rebuilt_layers(blueprint: Blueprint, space: ScaledOneHot) -> list[tuple[Floats, Floats]]:
+def rebuilt_layers(blueprint: Blueprint, space: ScaledOneHot) -> list[Layer]:
     """Return weights (inputs × outputs) and biases of each layer, for rows as the space has them.
 
     The first layer is the network's own with the change of scale folded in. As in the blueprint, there is a
@@ -39,6 +42,18 @@ def rebuilt_layers(blueprint: Blueprint, space: ScaledOneHot) -> list[tuple[Floa
                 folded[columns.start + number] = weights[row + column.levels.index(level)]
         row += len(column.levels)
     return [(folded, biases), *rest]
+
+
+def torch_layers(layers: Sequence[Layer]) -> Any:
+    """Return layers as a torch module: what comes out of the last, before any softmax."""
+    import torch
+
+    parts: list[Any] = []
+    for weights, biases in layers:
+        linear = torch.nn.Linear(*weights.shape)
+        linear.load_state_dict({"weight": torch.tensor(weights.T), "bias": torch.tensor(biases)})
+        parts += [linear, torch.nn.ReLU()]
+    return torch.nn.Sequential(*parts[:-1])
 
 
 def check_rebuilt(
