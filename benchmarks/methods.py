@@ -16,7 +16,13 @@ from benchmarks.scoring import Answers
 from counterpoint.study.peers import PEERS, PeerRun, run_peer
 from counterpoint.study.scoring import Scene
 
-SETTINGS = {"balanced": cp.BALANCED, "close": cp.CLOSE, "diverse": cp.DIVERSE, "plausible": cp.PLAUSIBLE}
+SETTINGS = {
+    "balanced": cp.BALANCED,
+    "close": cp.CLOSE,
+    "diverse": cp.DIVERSE,
+    "plausible": cp.PLAUSIBLE,
+    "sparse": cp.SPARSE,
+}
 DEFAULT = "balanced"
 FREE = "balanced, nothing immutable"
 

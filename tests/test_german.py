@@ -84,12 +84,14 @@ def test_named_selections_give_what_they_are_named_for(credit: Dataset, forest: 
             "balanced": cp.BALANCED,
             "close": cp.CLOSE,
             "diverse": cp.DIVERSE,
+            "sparse": cp.SPARSE,
             "plausible": cp.PLAUSIBLE,
         }.items()
     }
     assert tables["close"]["dis_dist"] < tables["balanced"]["dis_dist"]
     assert tables["diverse"]["div_dist"] > tables["balanced"]["div_dist"]
     assert tables["plausible"]["impl"] < tables["balanced"]["impl"]
+    assert tables["sparse"]["dis_count"] < tables["balanced"]["dis_count"]
 
 
 def _mean_distance(explanations: cp.Explanations) -> float:

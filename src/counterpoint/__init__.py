@@ -29,7 +29,7 @@ from counterpoint.explanation import Explanation, Explanations, Shortfall
 from counterpoint.polish import Polish
 from counterpoint.saving import load, save
 from counterpoint.schema import Feature, Schema
-from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, Selection
+from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, SPARSE, Selection
 from counterpoint.target import Between
 from counterpoint.task import Question, Search, Task
 
@@ -40,6 +40,7 @@ __all__ = [
     "CLOSE",
     "DIVERSE",
     "PLAUSIBLE",
+    "SPARSE",
     "Between",
     "BruteForce",
     "CaseBased",

@@ -52,6 +52,7 @@ STYLES = {
     "ECE close": Style("black", "--", "^", hollow=True),
     "ECE diverse": Style("black", ":", "s", hollow=True),
     "ECE plausible": Style("black", "-.", "D", size=4.5, hollow=True),
+    "ECE sparse": Style("black", "-", "v", width=0.8, hollow=True),
     "BCE-B": Style("#9a9a9a", "-", "v", width=0.9, size=4.0),
     "BCE-T": Style("#9a9a9a", "--", "^", width=0.9, size=4.0),
     "BCE-S": Style("#9a9a9a", ":", "<", width=0.9, size=4.0),

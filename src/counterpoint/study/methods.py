@@ -152,6 +152,7 @@ def _all_methods() -> dict[str, Method]:
         Own("ECE close", cp.Ensemble(selection=cp.CLOSE)),
         Own("ECE diverse", cp.Ensemble(selection=cp.DIVERSE)),
         Own("ECE plausible", cp.Ensemble(selection=cp.PLAUSIBLE)),
+        Own("ECE sparse", cp.Ensemble(selection=cp.SPARSE)),
         Own("BCE-B", cp.BruteForce()),
         Own("BCE-T", cp.Tree()),
         Own("BCE-S", cp.Sphere()),

@@ -55,7 +55,7 @@ SIGNS = pd.Series({metric.name: -1.0 if metric.more else 1.0 for metric in METRI
 ECE = "ECE"
 """Our ensemble as it comes, which the claims are about."""
 
-SETTINGS = (ECE, "ECE close", "ECE diverse", "ECE plausible")
+SETTINGS = (ECE, "ECE close", "ECE diverse", "ECE plausible", "ECE sparse")
 """Our ensemble as it comes, and its named settings."""
 
 BASES = ("BCE-B", "BCE-T", "BCE-S", "BCE-N")
