@@ -186,7 +186,7 @@ class Ensemble(Explainer):
         starts = cheapest_of_each(cost, finds.of, max(10, self.starts * task.k))
         starts = starts[np.isin(finds.of[starts], instances)]
         pool.add(self.polish.search(task, finds.rows[starts], finds.of[starts]), "Polish")
-        if self.selection.dispersion:
+        if self.selection.dispersion > self.selection.distance:
             pool.add(stretch(task, finds.rows[starts], finds.of[starts]), "Stretch")
 
 

@@ -62,10 +62,10 @@ class Selection:
     """
 
     distance: float = 0.9
-    implausibility: float = 0.4
-    changes: float = 0.3
-    redundancy: float = 0.6
-    dispersion: float = 0.0
+    implausibility: float = 0.8
+    changes: float = 0.4
+    redundancy: float = 0.4
+    dispersion: float = 0.5
     neighbours: int | None = None
     fill: bool = True
     most: int = 120
@@ -203,9 +203,9 @@ def cost_scaled_greedy(
 
 
 BALANCED = Selection()
-CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2, redundancy=0.0)
+CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2, redundancy=0.0, dispersion=0.0)
 DIVERSE = Selection(
     distance=0.15, implausibility=0.05, changes=0.18, redundancy=0.35, dispersion=0.65, most=400
 )
-PLAUSIBLE = Selection(distance=0.5, implausibility=2.0, changes=0.2, redundancy=0.0)
-SPARSE = Selection(distance=0.8, implausibility=0.2, changes=0.8, redundancy=0.3)
+PLAUSIBLE = Selection(distance=0.5, implausibility=2.0, changes=0.2, redundancy=0.0, dispersion=0.0)
+SPARSE = Selection(distance=0.8, implausibility=0.2, changes=0.8, redundancy=0.3, dispersion=0.0)

@@ -26,7 +26,7 @@ class CaseBased(Explainer):
     Parameters
     ----------
     differences
-        A case differs in at most so many features; where there is no such pair, the fewest found.
+        A case differs in at most so many features; where there are fewer such pairs than `cases`, in more.
     tolerance
         Continuous values within so many MADs count as equal.
     cases
@@ -54,7 +54,7 @@ class CaseBased(Explainer):
 
     def search(self, task: Task) -> Search:
         """Transplant the nearest cases, then adapt those that do not flip."""
-        library = task.once(("cases", self.differences, self.tolerance), lambda: self._library(task))
+        library = task.once(("cases", self.differences, self.tolerance, self.cases), lambda: self._library(task))
         case = nearest(task.known.distance.between(task.x, library.alike), self.cases).ravel()
         of = np.repeat(np.arange(len(task)), len(case) // len(task))
         differs = library.differs[case]
@@ -84,8 +84,9 @@ class CaseBased(Explainer):
         differs = self._differs(task, alike, unlike)
         counts = differs.sum(axis=2)
         usable = ~(differs & ~task.free).any(axis=2)
-        few = max(self.differences, int(counts[usable].min(initial=task.known.rows.shape[1])))
-        i, j = np.nonzero(usable & (counts <= few))
+        # So many differences that there are enough cases to choose from.
+        fewest = np.sort(counts[usable])[: self.cases]
+        i, j = np.nonzero(usable & (counts <= max([self.differences, *fewest[-1:]])))
         return _Library(alike[i], unlike[j], differs[i, j])
 
     def _differs(self, task: Task, alike: Rows, unlike: Rows) -> NDArray[np.bool_]:

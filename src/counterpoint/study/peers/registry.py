@@ -100,13 +100,6 @@ _ALL = (
         _CFNOW,
         note="Greedy search. May answer with fractions where the data are whole.",
     ),
-    Peer(
-        "CFNOW random",
-        "peer_cfnow",
-        "bench",
-        _CFNOW,
-        note="Random search. May answer with fractions where the data are whole.",
-    ),
 )
 
 PEERS: dict[str, Peer] = {peer.name: peer for peer in _ALL}
