@@ -369,8 +369,16 @@ def test_case_based_transplants_at_most_the_differing_features() -> None:
 
     for differences in (1, 2):
         task = pose(X, X[~flips(X)][:3], flips)
-        for question in drive(cp.CaseBased(differences=differences).search(task), flips):
+        for question in drive(cp.CaseBased(differences=differences, cases=3).search(task), flips):
             assert counts(question.rows, task.x[question.of]).max(initial=0) <= differences
+
+
+def test_case_based_takes_pairs_with_more_differences_where_there_are_too_few() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    task = pose(X, X[~right(X)][:2], right)
+    first, *_ = drive(cp.CaseBased(differences=1, cases=20).search(task), right)
+    assert np.bincount(first.of).tolist() == [20, 20]
+    assert counts(first.rows, task.x[first.of]).min() > 1
 
 
 def test_case_based_reuses_the_difference_of_a_known_pair() -> None:

@@ -54,7 +54,9 @@ class CaseBased(Explainer):
 
     def search(self, task: Task) -> Search:
         """Transplant the nearest cases, then adapt those that do not flip."""
-        library = task.once(("cases", self.differences, self.tolerance, self.cases), lambda: self._library(task))
+        library = task.once(
+            ("cases", self.differences, self.tolerance, self.cases), lambda: self._library(task)
+        )
         case = nearest(task.known.distance.between(task.x, library.alike), self.cases).ravel()
         of = np.repeat(np.arange(len(task)), len(case) // len(task))
         differs = library.differs[case]
