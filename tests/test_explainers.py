@@ -374,7 +374,7 @@ def test_case_based_transplants_at_most_the_differing_features() -> None:
 
 
 def test_case_based_takes_pairs_with_more_differences_where_there_are_too_few() -> None:
-    X = np.random.default_rng(0).normal(size=(40, 5))
+    X = np.random.default_rng(0).uniform(0, 10, size=(40, 5))
     task = pose(X, X[~right(X)][:2], right)
     first, *_ = drive(cp.CaseBased(differences=1, cases=20).search(task), right)
     assert np.bincount(first.of).tolist() == [20, 20]

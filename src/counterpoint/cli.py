@@ -51,7 +51,11 @@ def _parser() -> argparse.ArgumentParser:
     tables.add_argument("-k", dest="ks", nargs="+", type=int, metavar="K")
     tables.add_argument("--instances", type=int, help="test instances a data set (20)")
     tables.add_argument("--limit", type=float, help="seconds a peer has for an instance (30)")
-    tables.add_argument("--cell-limit", type=float, help="seconds a peer has for a cell (120; full: none)")
+    tables.add_argument(
+        "--cell-limit",
+        type=float,
+        help="seconds after which a peer begins no further instance of a cell (45; full: none)",
+    )
     tables.add_argument("--seed", type=int)
     tables.add_argument("--cores", type=int, help="cells side by side (all cores)")
     tables.add_argument("--out", type=Path, default=Path("study"), help="folder (study)")

@@ -56,7 +56,7 @@ class Plan:
     methods: tuple[str, ...] = tuple(METHODS)
     ks: tuple[int, ...] = (1, 5, 10)
     instances: int = 20
-    limits: Limits = field(default_factory=lambda: Limits(instance=30.0, cell=120.0))
+    limits: Limits = field(default_factory=lambda: Limits(instance=30.0, cell=45.0))
     seed: int = 0
 
     def __post_init__(self) -> None:
