@@ -186,7 +186,8 @@ class Ensemble(Explainer):
         starts = cheapest_of_each(cost, finds.of, max(10, self.starts * task.k))
         starts = starts[np.isin(finds.of[starts], instances)]
         pool.add(self.polish.search(task, finds.rows[starts], finds.of[starts]), "Polish")
-        if self.selection.dispersion > self.selection.distance:
+        # Where being apart is worth far more than being close, candidates at the ends of ranges are wanted.
+        if self.selection.dispersion > 2 * self.selection.distance:
             pool.add(stretch(task, finds.rows[starts], finds.of[starts]), "Stretch")
 
 

@@ -61,11 +61,11 @@ class Selection:
     2.0
     """
 
-    distance: float = 0.9
-    implausibility: float = 0.8
-    changes: float = 0.4
+    distance: float = 0.6
+    implausibility: float = 0.7
+    changes: float = 0.5
     redundancy: float = 0.4
-    dispersion: float = 0.5
+    dispersion: float = 0.7
     neighbours: int | None = None
     fill: bool = True
     most: int = 120
