@@ -61,11 +61,11 @@ class Selection:
     2.0
     """
 
-    distance: float = 0.6
-    implausibility: float = 0.7
-    changes: float = 0.5
+    distance: float = 0.8
+    implausibility: float = 0.9
+    changes: float = 0.4
     redundancy: float = 0.4
-    dispersion: float = 0.7
+    dispersion: float = 0.5
     neighbours: int | None = None
     fill: bool = True
     most: int = 120
