@@ -62,10 +62,10 @@ class Selection:
     """
 
     distance: float = 0.8
-    implausibility: float = 0.9
+    implausibility: float = 1.5
     changes: float = 0.4
-    redundancy: float = 0.4
-    dispersion: float = 0.5
+    redundancy: float = 0.3
+    dispersion: float = 0.4
     neighbours: int | None = None
     fill: bool = True
     most: int = 120
