@@ -17,6 +17,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from counterpoint.study.ranks import BASES, METRICS, SETTINGS, CriticalDifference, Metric
@@ -201,6 +202,9 @@ def _scale(axes: Axes, metric: str, values: NDArray[np.float64]) -> None:
     wide = metric not in _SHARES and len(positive) > 0 and positive.max() >= _WIDE * usual(positive)
     if wide and len(positive) == len(values):
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
     elif wide:
         axes.set_yscale("symlog", linthresh=float(np.quantile(positive, 0.1)))
     elif len(values) and 2 * values.min() < values.max():
