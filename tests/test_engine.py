@@ -12,6 +12,7 @@ import counterpoint as cp
 from counterpoint.blackbox import BlackBox
 from counterpoint.engine import Budget, Lockstep, Reply, label, run
 from counterpoint.task import Question
+from counterpoint.view import Direct
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 
@@ -30,8 +31,8 @@ class Model:
         return rows[:, 0] > 0
 
 
-def blackbox(model: Model, max_rows: int = 100_000) -> BlackBox:
-    return BlackBox(model, cp.Schema.infer(X), max_rows)
+def blackbox(model: Model, max_cells: int = 100_000) -> BlackBox:
+    return BlackBox(model, Direct(cp.Schema.infer(X)), max_cells)
 
 
 def asks(values: list[float], of: list[int] | int = 0) -> Question:
@@ -152,7 +153,7 @@ def test_questions_of_all_groups_are_one_call() -> None:
 
 def test_long_questions_are_split_into_calls() -> None:
     model = Model()
-    (reply,) = label([asks([1.0] * 7 + [-1.0] * 4)], blackbox(model, max_rows=5))
+    (reply,) = label([asks([1.0] * 7 + [-1.0] * 4)], blackbox(model, max_cells=5 * X.shape[1]))
     assert model.sizes == [5, 5, 1]
     assert reply.labels.tolist() == [True] * 7 + [False] * 4
 
@@ -185,7 +186,7 @@ def test_labels_of_different_widths_survive_a_failure() -> None:
             raise ValueError("no")
         return np.array(["yes" if row[0] > 0 else "certainly not" for row in rows])
 
-    (reply,) = label([asks([1.0, 99.0, -1.0], [0, 1, 2])], BlackBox(model, cp.Schema.infer(X)))
+    (reply,) = label([asks([1.0, 99.0, -1.0], [0, 1, 2])], BlackBox(model, Direct(cp.Schema.infer(X))))
     assert reply.labels[[0, 2]].tolist() == ["yes", "certainly not"]
 
 

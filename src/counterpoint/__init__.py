@@ -13,6 +13,7 @@ An ensemble of counterfactual explainers, for any model that can predict.
 from counterpoint import datasets, testing
 from counterpoint.answers import IncompleteError
 from counterpoint.blackbox import ModelError
+from counterpoint.codecs import Codec, Identity, Kernel
 from counterpoint.ensemble import Ensemble, explain
 from counterpoint.evaluation import evaluate
 from counterpoint.explainers import (
@@ -44,6 +45,7 @@ __all__ = [
     "Between",
     "BruteForce",
     "CaseBased",
+    "Codec",
     "Ensemble",
     "Evolution",
     "Explainer",
@@ -51,7 +53,9 @@ __all__ = [
     "Explanations",
     "Feature",
     "Guided",
+    "Identity",
     "IncompleteError",
+    "Kernel",
     "ModelError",
     "Neighbours",
     "Polish",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from counterpoint.blackbox import BlackBox, Labels, is_continuous
 from counterpoint.bounds import Mask, Rules
+from counterpoint.distances import Distance, Euclidean
 from counterpoint.engine import Budget, label
 from counterpoint.explanation import Explanation, Explanations, Shortfall
 from counterpoint.pool import Finds, Pool
@@ -18,17 +19,33 @@ from counterpoint.population import Population
 from counterpoint.schema import Rows, Schema
 from counterpoint.target import Target
 from counterpoint.task import Places, Question, Rule, Task
+from counterpoint.view import Instances, View
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What an explainer learns at `fit`: columns, constraints, black box and known instances."""
+    """What an explainer learns at `fit`: constraints, black box and known instances."""
 
-    schema: Schema
     rules: Rules
     blackbox: BlackBox
     known: Population
     rule: Rule | None = None
+
+    @property
+    def view(self) -> View:
+        """How the caller's instances become rows."""
+        return self.blackbox.view
+
+    @property
+    def schema(self) -> Schema:
+        """What the caller's instances are."""
+        return self.view.schema
+
+    @property
+    def yardstick(self) -> Distance:
+        """What answers are measured with: of images and series, the Euclidean distance of their cells."""
+        shaped = self.schema.form.shape
+        return Euclidean.of(len(self.schema.features)) if shaped else self.known.distance
 
     def task(
         self,
@@ -45,7 +62,7 @@ class Fitted:
             decisions=decisions,
             k=k,
             known=self.known,
-            features=np.array(self.schema.actionable, dtype=np.intp),
+            features=np.array(self.known.schema.actionable, dtype=np.intp),
             rules=self.rules,
             target=target,
             max_changes=max_changes,
@@ -110,16 +127,17 @@ class IncompleteError(RuntimeError):
 class Answers:
     """The instances of one call, and the explanations of those that are done."""
 
-    def __init__(self, fitted: Fitted, settings: Settings, rows: Rows, seed: int) -> None:
-        self._fitted, self._settings, self._rows, self._seed = fitted, settings, rows, seed
-        self._decisions: list[Any] = [None] * len(rows)
+    def __init__(self, fitted: Fitted, settings: Settings, instances: Instances, seed: int) -> None:
+        self._fitted, self._settings, self._instances, self._seed = fitted, settings, instances, seed
+        self._decisions: list[Any] = [None] * len(instances.rows)
         self._done: dict[int, Explanation] = {}
-        self._before = fitted.blackbox.calls, fitted.blackbox.rows
+        self._before = replace(fitted.blackbox.count)
+        self.blackbox = fitted.blackbox.about(instances)
         self.failed: dict[int, Exception] = {}
 
     def groups(self, wave: Places) -> list[Places]:
         """Label some instances, and group those that pose the same question."""
-        (reply,) = label([Question(self._rows[wave], wave)], self._fitted.blackbox)
+        (reply,) = label([Question(self._instances.rows[wave], wave)], self.blackbox)
         self.failed |= reply.failed
         groups: dict[Any, list[int]] = {}
         for place, decision in zip(wave.tolist(), reply.labels, strict=False):
@@ -137,26 +155,34 @@ class Answers:
         fitted, settings = self._fitted, self._settings
         decisions = np.array([self._decisions[place] for place in group])
         task = fitted.task(
-            self._rows[group], decisions, (self._seed,), settings.k, settings.target, settings.max_changes
+            self._instances.rows[group],
+            decisions,
+            (self._seed,),
+            settings.k,
+            settings.target,
+            settings.max_changes,
         )
-        obeys = None if fitted.rule is None else partial(_obeys, fitted.rule, fitted.schema, task.x)
+        obeys = None if fitted.rule is None else partial(self._obeys, fitted.rule, group)
         return task, Pool(task, settings.budget, fitted.blackbox.rows_in, obeys)
 
     def close(self, group: Places, pool: Pool, finds: Finds, chosen: list[Places]) -> None:
         """Make what was chosen for a group of instances into explanations."""
-        distance = pool.task.distance(finds.rows, finds.of)
         for instance, (place, picked) in enumerate(zip(group.tolist(), chosen, strict=True)):
-            places = picked[np.argsort(distance[picked], kind="stable")]  # nearest first
             if instance in pool.failed:
                 self.failed[place] = pool.failed[instance]
                 continue
-            asked = int(pool.asked[instance])
+            cells = self._fitted.view.cells(finds.rows[picked], self._instances, np.full(len(picked), place))
+            distance = self._fitted.yardstick.from_x(cells, self._instances.cells[place])
+            order = np.argsort(distance, kind="stable")
+            if self._fitted.view.latent is not self._fitted.schema:
+                order = _first_of_equal(cells, order)
+            places, asked = picked[order], int(pool.asked[instance])
             self._done[place] = self._explanation(
                 place,
-                finds.rows[places],
+                cells[order],
                 finds.labels[places],
                 found_by=tuple(pool.names[finder] for finder in finds.finders[places]),
-                distance=distance[places],
+                distance=distance[order],
                 shortfall=self._shortfall(
                     len(places), len(finds.places(instance)), asked, pool.stopped.get(instance)
                 ),
@@ -166,18 +192,17 @@ class Answers:
 
     def explanations(self) -> Explanations:
         """Give all explanations; if some instances failed, raise an error that holds the others."""
-        blackbox = self._fitted.blackbox
-        places = sorted(self._done)
+        count, places = self.blackbox.count, sorted(self._done)
         finished = Explanations(
             [self._done[place] for place in places],
             self._fitted.schema,
-            blackbox.calls - self._before[0],
-            blackbox.rows - self._before[1],
+            count.calls - self._before.calls,
+            count.rows - self._before.rows,
         )
         if self.failed:
             place, error = min(self.failed.items())
             raise IncompleteError(
-                f"{len(self.failed)} of {len(self._rows)} instances could not be explained; the first is "
+                f"{len(self.failed)} of {len(self._decisions)} instances could not be explained; the first is "
                 f"X[{place}]: {error} The others are in this error's .finished.",
                 finished,
                 places,
@@ -185,12 +210,25 @@ class Answers:
             ) from error
         return finished
 
+    def _obeys(self, rule: Rule, group: Places, rows: Rows, instance: int) -> Mask:
+        """Ask the user's own rule which rows are admissible."""
+        place, view = group[[instance]], self._fitted.view
+        candidates = view.decode(rows, self._instances, np.repeat(place, len(rows)))
+        x = view.decode(self._instances.rows[place], self._instances, place)
+        mask = np.asarray(rule(candidates, x))
+        if mask.shape != (len(rows),) or mask.dtype != np.bool_:
+            raise ValueError(
+                f"rule must return one truth value a candidate: {len(rows)} candidates, "
+                f"got shape {mask.shape} of {mask.dtype}."
+            )
+        return mask
+
     def _answer_at_once(self, place: int) -> None:
         """Explain an instance that already has the decision asked for: nothing has to change."""
         reason = f"the decision already is {self._settings.target}"
         none = np.asarray(self._decisions[place])[None][:0]
         shortfall = Shortfall(self._settings.k, 0, reason)
-        self._done[place] = self._explanation(place, self._rows[:0], none, shortfall=shortfall)
+        self._done[place] = self._explanation(place, self._instances.cells[:0], none, shortfall=shortfall)
 
     def _shortfall(self, found: int, seen: int, asked: int, stopped: str | None) -> Shortfall | None:
         """Say why there are fewer than k, if there are."""
@@ -205,7 +243,7 @@ class Answers:
         reason = stopped or f"{counted} turned up among {asked:,} row{'s' * (asked != 1)} asked about"
         return Shortfall(k, found, reason)
 
-    def _explanation(self, place: int, rows: Rows, labels: Labels, **facts: Any) -> Explanation:
+    def _explanation(self, place: int, cells: Rows, labels: Labels, **facts: Any) -> Explanation:
         defaults: dict[str, Any] = {
             "found_by": (),
             "distance": np.empty(0),
@@ -214,9 +252,9 @@ class Answers:
         }
         return Explanation(
             schema=self._fitted.schema,
-            row=self._rows[place],
+            row=self._instances.cells[place],
             decision=self._decisions[place],
-            rows=rows,
+            rows=cells,
             labels=labels,
             k=self._settings.k,
             target=str(self._settings.target),
@@ -224,12 +262,7 @@ class Answers:
         )
 
 
-def _obeys(rule: Rule, schema: Schema, x: Rows, rows: Rows, instance: int) -> Mask:
-    """Ask the user's own rule which rows are admissible."""
-    mask = np.asarray(rule(schema.decode(rows), schema.decode(x[[instance]])))
-    if mask.shape != (len(rows),) or mask.dtype != np.bool_:
-        raise ValueError(
-            f"rule must return one truth value a candidate: {len(rows)} candidates, "
-            f"got shape {mask.shape} of {mask.dtype}."
-        )
-    return mask
+def _first_of_equal(cells: Rows, order: Places) -> Places:
+    """Keep the first of rows that decode to the same cells."""
+    _, first = np.unique(cells[order], axis=0, return_index=True)
+    return order[np.sort(first)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
@@ -11,7 +13,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
-from counterpoint.schema import Rows, Schema
+from counterpoint.schema import Rows
+from counterpoint.view import Instances, Places, View
+
+# A question is split into calls of at most so many rows, and so many cells.
+MAX_ROWS = 100_000
+MAX_CELLS = 50_000_000
 
 # What the model says of rows: one entry a row, of any dtype; two-dimensional where it gives scores.
 Labels = NDArray[Any]
@@ -28,6 +35,15 @@ class ModelError(RuntimeError):
         self.position = position
 
 
+@dataclass
+class Count:
+    """How often a model was called, about how many rows in all, and how long it took."""
+
+    calls: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+
+
 class BlackBox:
     """A model seen as a function from rows to labels.
 
@@ -35,38 +51,49 @@ class BlackBox:
     ----------
     model
         Anything with ``predict``, or a callable from a table to labels.
-    schema
-        Turns rows into the table that the model was trained on.
-    max_rows
-        A longer question is split into calls of at most this many rows, which bounds memory.
+    view
+        Turns rows into what the model was trained on.
+    max_cells
+        A longer question is split into calls of at most so many cells, which bounds memory.
 
     Examples
     --------
     >>> import pandas as pd
+    >>> from counterpoint.schema import Schema
+    >>> from counterpoint.view import Direct
     >>> people = pd.DataFrame({"age": [31, 45]})
-    >>> blackbox = BlackBox(lambda table: table["age"] > 40, Schema.infer(people))
+    >>> blackbox = BlackBox(lambda table: table["age"] > 40, Direct(Schema.infer(people)))
     >>> blackbox.predict(np.array([[31.0], [45.0]]))
     array([False,  True])
-    >>> blackbox.calls, blackbox.rows
+    >>> blackbox.count.calls, blackbox.count.rows
     (1, 2)
     """
 
-    def __init__(self, model: Any, schema: Schema, max_rows: int = 100_000) -> None:
+    def __init__(self, model: Any, view: View, max_cells: int = MAX_CELLS) -> None:
         self.model = model
-        self.schema = schema
-        self.max_rows = max_rows
-        self.calls = 0
-        self.rows = 0
-        self.seconds = 0.0
-        self._good: Rows | None = None
+        self.view = view
+        self.max_rows = max(1, min(MAX_ROWS, max_cells // max(1, len(view.schema.features))))
+        self.count = Count()
+        self._good: tuple[Rows, Places] | None = None
+        self._about = Instances(np.empty((0, 0)), np.empty((0, 0)))
         self._ask = _callable(model)
 
-    def predict(self, rows: Rows) -> Labels:
-        """Label rows, in as few calls as the row limit allows."""
+    def about(self, instances: Instances) -> BlackBox:
+        """Give the same black box, to be asked about rows near these instances; it shares its count."""
+        box = copy(self)
+        box._about, box._good = instances, None
+        return box
+
+    def predict(self, rows: Rows, of: Places | None = None) -> Labels:
+        """Label rows, in as few calls as the row limit allows; `of` says which instance each is about."""
         if not len(rows):
             return np.empty(0)
+        of = np.zeros(len(rows), dtype=np.intp) if of is None else of
         starts = range(0, len(rows), self.max_rows)
-        parts = [self._call(rows[start : start + self.max_rows]) for start in starts]
+        parts = [
+            self._call(rows[start : start + self.max_rows], of[start : start + self.max_rows])
+            for start in starts
+        ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def classes(self) -> list[Any]:
@@ -74,50 +101,53 @@ class BlackBox:
         named = getattr(self.model, "classes_", None)
         return [] if named is None or np.ndim(named) != 1 else np.asarray(named).tolist()
 
-    def _call(self, rows: Rows) -> Labels:
-        table = self.schema.decode(rows)
-        self.calls += 1
-        self.rows += len(rows)
+    def _call(self, rows: Rows, of: Places) -> Labels:
+        table = self.view.decode(rows, self._about, of)
+        self.count.calls += 1
+        self.count.rows += len(rows)
         started = monotonic()
         try:
             output = self._ask(table)
         except Exception as error:
             text = f"{type(error).__name__}: {error}".rstrip(". ")
             raise ModelError(f"The model raised {text}. It was given {self._given(len(rows))}.") from error
-        self.seconds += monotonic() - started
+        self.count.seconds += monotonic() - started
         labels = _labels(output, len(rows))
-        self._good = rows[:1]
+        self._good = rows[:1], of[:1]
         return labels
 
     def rows_in(self, seconds: float) -> float:
         """Estimate how many rows the model labels in a time, from all it has labelled so far."""
-        return seconds * self.rows / self.seconds if self.seconds else np.inf
+        return seconds * self.count.rows / self.count.seconds if self.count.seconds else np.inf
 
     def is_down(self) -> bool:
         """Whether the model now fails even on a row that it has labelled before."""
-        return self._good is not None and self._failure(self._good) is not None
+        return self._good is not None and self._failure(*self._good) is not None
 
     def _given(self, rows: int) -> str:
         """Say what the model is given, which is the first thing to check when it fails."""
+        form = self.view.schema.form
+        if form.shape:
+            return f"an array of shape {(rows, *form.shape)} and {form.dtypes[0]}, as in X"
         kind = {"pandas": "a pandas frame", "polars": "a polars frame", "array": "an array"}
-        size = f"{rows:,} row{'s' * (rows != 1)} and {len(self.schema.names)} columns"
-        return f"{kind[self.schema.form.kind]} of {size}, as in X"
+        size = f"{rows:,} row{'s' * (rows != 1)} and {len(form.names)} columns"
+        return f"{kind[form.kind]} of {size}, as in X"
 
-    def first_failing(self, rows: Rows) -> tuple[int, ModelError] | None:
+    def first_failing(self, rows: Rows, of: Places) -> tuple[int, ModelError] | None:
         """Find the first row that the model fails on, by halving; None if it fails on none of them alone."""
-        error = self._failure(rows)
+        error = self._failure(rows, of)
         if error is None:
             return None
         low, high = 0, len(rows)
         while high - low > 1:
             middle = (low + high) // 2
-            half_error = self._failure(rows[low:middle])
+            half_error = self._failure(rows[low:middle], of[low:middle])
             low, high = (low, middle) if half_error else (middle, high)
-        return low, self._failure(rows[low : low + 1]) or error
+        return low, self._failure(rows[low : low + 1], of[low : low + 1]) or error
 
-    def _failure(self, rows: Rows) -> ModelError | None:
+    def _failure(self, rows: Rows, of: Places) -> ModelError | None:
         try:
-            self._call(rows)
+            self._call(rows, of)
         except ModelError as error:
             return error
         return None

@@ -169,6 +169,20 @@ class Bounds:
         """Move rows to admissible ones: what is not free becomes x's, numbers are clipped and stepped."""
         result = np.where(free & ~self.rules.frozen, rows, self.x)
         cells = self._changed(result)
+        result[cells.row, cells.feature] = self._settled(cells)
+        return result
+
+    def settle(self, values: Rows, feature: NDArray[np.intp]) -> Rows:
+        """Move single values of features to admissible ones: one row an x, one column a value."""
+        own, low, high = (
+            np.broadcast_to(each[..., feature], values.shape).ravel() for each in (self.x, self.low, self.high)
+        )
+        places = np.broadcast_to(feature, values.shape).ravel()
+        settled = self._settled(_Cells(places, places, values.ravel(), own, (low, high)))
+        return np.where(self.rules.frozen[places], own, settled).reshape(values.shape)
+
+    def _settled(self, cells: _Cells) -> Row:
+        """Clip and step the values of cells; where that is not admissible, x's own value stays."""
         low, high = cells.limits
         settled = np.fmin(np.fmax(cells.values, low), high)
         if self.rules.grid:
@@ -176,8 +190,7 @@ class Bounds:
         settled = np.where(np.isnan(cells.values), cells.values, settled)  # fmin and fmax hide NaN
         allowed = self._allowed(replace(cells, values=settled))
         # Adding 0.0 makes -0.0 into 0.0, of which fmax may return either, depending on how many there are.
-        result[cells.row, cells.feature] = np.where(allowed, settled + 0.0, cells.own)
-        return result
+        return np.where(allowed, settled + 0.0, cells.own)
 
     def admissible(self, rows: Rows) -> Mask:
         """Tell which rows keep every constraint exactly, and are not x itself."""

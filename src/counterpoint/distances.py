@@ -9,13 +9,16 @@ is what ranking, restoring and selecting need.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from counterpoint.schema import Row, Rows, Schema
+
+
+EVERY = slice(None)
 
 
 class Embedded(NamedTuple):
@@ -83,6 +86,19 @@ class Distance:
             1 / max(1, len(categorical)),
         )
 
+    @classmethod
+    def weighted(cls, weight: Row, median: Row) -> Self:
+        """Price each of some continuous features by the unit.
+
+        Examples
+        --------
+        >>> Distance.weighted(np.array([1.0, 0.5]), np.zeros(2)).from_x(np.array([[2.0, 2.0]]), np.zeros(2))
+        array([3.])
+        """
+        none = np.zeros(len(weight), dtype=np.bool_)
+        places = np.arange(len(weight))
+        return cls(places, places[:0], none, none, median, weight, np.zeros(len(weight)), 1.0)
+
     def over(self, features: NDArray[np.intp]) -> Distance:
         """Measure over some features only; each keeps its price."""
         some = np.zeros(len(self.weight), dtype=np.bool_)
@@ -111,11 +127,14 @@ class Distance:
             total += cdist(a.codes, b.codes, "hamming") * (len(self.categorical) * self.per_category)
         return total
 
-    def prices(self, rows: Rows, x: Rows) -> Rows:
-        """Measure the price of each single change from x; a row's prices sum to its distance from x."""
+    def prices(self, rows: Rows, x: Rows, features: NDArray[np.intp] | slice = EVERY) -> Rows:
+        """Measure the price of each single change from x; a row's prices sum to its distance from x.
+
+        With `features`, the columns of both are values of these.
+        """
         apart = np.abs(rows - x)
-        apart = np.where(self.is_category, apart > 0, apart) * self.weight
-        return self._missing_prices(rows, x, apart) if self.may_miss.any() else apart
+        apart = np.where(self.is_category[features], apart > 0, apart) * self.weight[features]
+        return self._missing_prices(rows, x, apart, features) if self.may_miss.any() else apart
 
     def from_x(self, rows: Rows, x: Rows) -> Row:
         """Measure the distance of each row from x, one for all or one a row."""
@@ -129,12 +148,35 @@ class Distance:
             numbers = np.hstack([np.nan_to_num(numbers), missing])
         return np.ascontiguousarray(numbers)
 
-    def _missing_prices(self, a: Rows, b: Rows, apart: Rows) -> Rows:
+    def _missing_prices(self, a: Rows, b: Rows, apart: Rows, features: NDArray[np.intp] | slice) -> Rows:
         """Mend prices where one or both values are missing: the median stands in, at a further price."""
         gone_a, gone_b = np.isnan(a), np.isnan(b)
         known = np.where(gone_a, b, a)
-        beyond = np.abs(known - self.median) * self.weight + self.lost
+        beyond = np.abs(known - self.median[features]) * self.weight[features] + self.lost[features]
         return np.where(gone_a & gone_b, 0.0, np.where(gone_a | gone_b, beyond, apart))
+
+
+class Euclidean(Distance):
+    """The Euclidean distance over features, the paper's for images and series.
+
+    Examples
+    --------
+    >>> Euclidean.of(2).between(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([[5., 1.]])
+    """
+
+    @classmethod
+    def of(cls, width: int) -> Euclidean:
+        """Measure rows of so many features, all in one unit."""
+        return cls.weighted(np.ones(width), np.zeros(width))
+
+    def measure(self, a: Embedded, b: Embedded) -> Rows:
+        """Measure the distance of every row of a from every row of b, both embedded."""
+        return np.asarray(cdist(a.numbers, b.numbers, "euclidean"))
+
+    def from_x(self, rows: Rows, x: Rows) -> Row:
+        """Measure the distance of each row from x, one for all or one a row."""
+        return np.asarray(np.sqrt(np.square(self.prices(rows, x)).sum(axis=-1)))
 
 
 def changed(rows: Rows, x: Rows) -> NDArray[np.bool_]:

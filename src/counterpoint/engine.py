@@ -151,9 +151,11 @@ def run(
     while running:
         asking = running[:]
         running.clear()
-        replies = label([question for _, _, question in asking], blackbox)
-        for (group, search, _), reply in zip(asking, replies, strict=True):
-            step(group, search, reply)
+        # A group speaks of its instances by their places in it, the black box knows them among all.
+        questions = [Question(question.rows, group[question.of]) for group, _, question in asking]
+        for (group, search, _), reply in zip(asking, label(questions, blackbox), strict=True):
+            errors = {int(np.flatnonzero(group == place)[0]): each for place, each in reply.failed.items()}
+            step(group, search, Reply(reply.labels, errors))
     return failed
 
 
@@ -161,7 +163,8 @@ def label(questions: Sequence[Question], blackbox: BlackBox) -> list[Reply]:
     """Label the questions of several pools in one model call."""
     sizes = [len(question.of) for question in questions]
     try:
-        labels = blackbox.predict(np.concatenate([question.rows for question in questions]))
+        rows, of = (np.concatenate(parts) for parts in zip(*questions, strict=True))
+        labels = blackbox.predict(rows, of)
     except ModelError as error:
         return _label_apart(questions, blackbox, error)
     return [Reply(part) for part in np.split(labels, np.cumsum(sizes[:-1]))]
@@ -177,9 +180,9 @@ def _label_apart(questions: Sequence[Question], blackbox: BlackBox, error: Model
             if down:
                 failed[instance] = error
                 continue
-            rows = question.rows[question.of == instance]
+            mine = question.of == instance
             try:
-                labels[instance] = blackbox.predict(rows)
+                labels[instance] = blackbox.predict(question.rows[mine], question.of[mine])
             except ModelError as own_error:
                 failed[instance] = _located(own_error, question, instance, blackbox)
                 down = blackbox.is_down()
@@ -190,7 +193,7 @@ def _label_apart(questions: Sequence[Question], blackbox: BlackBox, error: Model
 def _located(error: ModelError, question: Question, instance: int, blackbox: BlackBox) -> ModelError:
     """Find the first row of an instance that the model fails on, as a place in the question."""
     mine = np.flatnonzero(question.of == instance)
-    culprit = blackbox.first_failing(question.rows[mine])
+    culprit = blackbox.first_failing(question.rows[mine], question.of[mine])
     if culprit is not None:
         place, error = culprit
         error.position = int(mine[place])

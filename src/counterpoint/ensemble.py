@@ -10,6 +10,7 @@ import numpy as np
 
 from counterpoint.answers import Fitted
 from counterpoint.blackbox import is_continuous
+from counterpoint.codecs import Codec
 from counterpoint.engine import Lockstep
 from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
 from counterpoint.explainers.base import at_least
@@ -71,6 +72,9 @@ class Ensemble(Explainer):
         `Selection`.
     fallback
         Searches for instances of which few counterfactuals are found; None for none.
+    codec
+        How images and series become rows: `Identity`, `Kernel`, `PCA`, `Autoencoder` or your own. None for
+        tables; arrays of more than two dimensions, and series that are recognised, then get a `Kernel`.
     seed
         All draws depend on it, and on nothing else.
 
@@ -91,6 +95,7 @@ class Ensemble(Explainer):
     starts: int = 8
     selection: Selection = BALANCED
     fallback: Explainer | None = field(default_factory=Evolution)
+    codec: Codec | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -183,7 +188,7 @@ class Ensemble(Explainer):
         finds = pool.finds()
         # Implausibility takes the longest to measure, and polish moves candidates anyway.
         cost = replace(self.selection, implausibility=0.0).costs(task, finds)
-        starts = cheapest_of_each(cost, finds.of, max(10, self.starts * task.k))
+        starts = cheapest_of_each(cost, finds.of, task.affordable(max(10, self.starts * task.k), 2 * task.k))
         starts = starts[np.isin(finds.of[starts], instances)]
         pool.add(self.polish.search(task, finds.rows[starts], finds.of[starts]), "Polish")
         # Where being apart is worth far more than being close, candidates at the ends of ranges are wanted.

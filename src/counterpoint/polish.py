@@ -117,12 +117,12 @@ def exchanged(task: Task, rows: Rows, of: Places) -> Candidates:
     dearest = prices.argmax(axis=1)
     useful = singles.prices[of] < prices[np.arange(len(rows)), dearest][:, None]
     useful &= singles.feature != dearest[:, None]
-    score = Surrogate.of(task).score(singles.rows)
-    origins, single = _best(np.where(useful, score[of], -np.inf), EXCHANGES)
+    gain = Surrogate.of(task).gain(singles.values, task.x[:, singles.feature], singles.feature)
+    origins, single = _best(np.where(useful, gain[of], -np.inf), task.affordable(EXCHANGES))
     dearest, feature = dearest[origins], singles.feature[single]
     candidates, each = rows[origins], np.arange(len(origins))
     candidates[each, dearest] = task.x[of[origins], dearest]
-    candidates[each, feature] = singles.rows[of[origins], single, feature]
+    candidates[each, feature] = singles.values[of[origins], single]
     return Candidates(candidates, origins)
 
 

@@ -42,7 +42,7 @@ class Population:
 
     @classmethod
     def of(cls, schema: Schema, rows: Rows, labels: Labels) -> Population:
-        """Gather known instances and learn their scales."""
+        """Gather known instances of a table and learn their scales."""
         return cls(schema, rows, labels, Distance.fit(schema, rows))
 
     def sample(self, rng: np.random.Generator, size: int) -> Population:

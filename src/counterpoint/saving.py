@@ -29,6 +29,7 @@ from counterpoint.population import Population
 from counterpoint.schema import Rows, Schema
 from counterpoint.selection import Selection
 from counterpoint.task import Rule
+from counterpoint.view import Direct
 
 FORMAT = "counterpoint explainer"
 VERSION = 1
@@ -111,9 +112,9 @@ def load(path: str | os.PathLike[str], model: Any, *, rule: Rule | None = None) 
         )
     if rule is not None and not callable(rule):
         raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")
-    blackbox = BlackBox(model, saved.schema)
+    blackbox = BlackBox(model, Direct(saved.schema))
     _check_model(blackbox, saved.known)
-    return saved.explainer.keep(Fitted(saved.schema, Rules.of(saved.schema), blackbox, saved.known, rule))
+    return saved.explainer.keep(Fitted(Rules.of(saved.schema), blackbox, saved.known, rule))
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,8 @@ class Schema:
 
     def decode(self, rows: Rows) -> Any:
         """Turn rows into a table with the caller's columns and dtypes."""
+        if self._is_matrix:
+            return self.form.build_array(rows)
         return self.form.build([self._decoded(place, rows[:, place]) for place in range(len(self.features))])
 
     def _decoded(self, place: int, values: Row) -> Any:
@@ -168,6 +170,12 @@ class Schema:
         if feature.is_categorical:
             return self.form.pick(self._templates[place], values.astype(np.intp))
         return self.form.number_column(place, values, feature.step is not None, MARKS[feature.missing_as])
+
+    @cached_property
+    def _is_matrix(self) -> bool:
+        """Whether the caller's tables are arrays of numbers, which need no look at each column."""
+        plain = self.form.kind == "array" and self.form.number_type(0) is not None if self.features else False
+        return plain and not len(self.categorical)
 
     @cached_property
     def _templates(self) -> dict[int, Any]:

@@ -36,6 +36,7 @@ def schema_to_plain(schema: Schema) -> dict[str, Plain]:
         "kind": form.kind,
         "names": [value_to_plain(name) for name in form.names],
         "dtypes": [dtype_to_plain(dtype) for dtype in form.dtypes],
+        "shape": list(form.shape),
         "features": [_feature_to_plain(feature) for feature in schema.features],
     }
 
@@ -56,7 +57,7 @@ def schema_from_plain(plain: dict[str, Plain]) -> Schema:
         Feature(**{key: value_from_plain(value) for key, value in feature.items()})
         for feature in plain["features"]
     ]
-    return Schema(tuple(features), Form(plain["kind"], names, dtypes))
+    return Schema(tuple(features), Form(plain["kind"], names, dtypes, tuple(plain.get("shape", ()))))
 
 
 def labels_to_plain(labels: Labels) -> dict[str, Plain]:

@@ -7,6 +7,7 @@ What flips is still the black box's word alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -53,6 +54,18 @@ class Surrogate:
         for feature, (cut, weights) in enumerate(zip(self.cuts, self.weights, strict=True)):
             total += weights[_place(rows[..., feature], cut)]
         return total
+
+
+    def gain(self, values: Rows, own: Rows, feature: NDArray[np.intp]) -> Rows:
+        """Say how much more changed values speak for a flip than x's own do; one column a change."""
+        gain = np.empty(values.shape)
+        ends = np.flatnonzero(np.diff(feature)) + 1
+        for start, end in pairwise([0, *ends.tolist(), len(feature)]):
+            if end > start:
+                cut, weights = self.cuts[feature[start]], self.weights[feature[start]]
+                before = weights[_place(own[:, start], cut)]
+                gain[:, start:end] = weights[_place(values[:, start:end], cut)] - before[:, None]
+        return gain
 
 
 def _cuts(column: Row, is_category: bool, bins: int) -> Row:

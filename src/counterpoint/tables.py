@@ -21,6 +21,8 @@ Column = NDArray[Any]
 class Form:
     """A table without its rows: what library it comes from, its column names and their dtypes.
 
+    Where instances are arrays themselves, images or series, `shape` is theirs, and their cells are the columns.
+
     Examples
     --------
     >>> import pandas as pd
@@ -32,6 +34,7 @@ class Form:
     kind: Literal["pandas", "polars", "array"]
     names: tuple[Any, ...]
     dtypes: tuple[Any, ...]
+    shape: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, table: Any) -> Form:
@@ -48,6 +51,18 @@ class Form:
                 f"Give a pandas or polars frame, or an array of shape (instances, features)."
             )
         return cls("array", tuple(f"x{i}" for i in range(array.shape[1])), (array.dtype,) * array.shape[1])
+
+    @classmethod
+    def of_cells(cls, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Form:
+        """Make the form of instances that are arrays, one column a cell.
+
+        Examples
+        --------
+        >>> Form.of_cells((2, 2), np.dtype("f4")).names
+        ('0,0', '0,1', '1,0', '1,1')
+        """
+        names = tuple(",".join(map(str, place)) for place in np.ndindex(*shape))
+        return cls("array", names, (dtype,) * len(names), shape)
 
     def columns(self, table: Any, what: str = "X") -> list[Column]:
         """Read the columns of a table of this form, in this form's order, as one array each."""
@@ -106,6 +121,10 @@ class Form:
 
             return pl.DataFrame(dict(zip(self.names, columns, strict=True)))
         return np.column_stack(columns).astype(self.dtypes[0], copy=False)
+
+    def build_array(self, rows: NDArray[np.float64]) -> Any:
+        """Build an array of this form from rows that hold numbers only."""
+        return rows.astype(self.dtypes[0]).reshape(len(rows), *(self.shape or rows.shape[1:]))
 
     def number_type(self, place: int) -> np.dtype[Any] | None:
         """Find the numpy dtype of the numbers at a place; None if any number can stand there, or none.

@@ -26,6 +26,9 @@ from counterpoint.target import Target
 
 T = TypeVar("T")
 
+# Rows of more features than this are dear, and fewer of them are asked about.
+WIDE = 100
+
 Places = NDArray[np.intp]
 
 
@@ -125,6 +128,13 @@ class Task:
         unlike = self.once("embedded unlike", lambda: distance.embed(self.unlike()))
         places = nearest(distance.measure(distance.embed(self.x), unlike), count)
         return Question(self.unlike()[places.ravel()], np.repeat(np.arange(len(self)), places.shape[1]))
+
+    def affordable(self, count: int, least: int = 10) -> int:
+        """Say how many rows to ask about where `count` would do, as rows of very many features are dear.
+
+        A search need not heed it, but memory and time are spent on cells, not on rows.
+        """
+        return max(min(count, least), count * WIDE // max(WIDE, self.x.shape[1]))
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Build a thing once for all tasks that pose the same question to the same known instances."""

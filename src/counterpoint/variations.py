@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoint.distances import changed
 from counterpoint.schema import Row, Rows
 from counterpoint.task import Places, Task
 
@@ -13,7 +14,7 @@ from counterpoint.task import Places, Task
 class Singles(NamedTuple):
     """All single changes of the instances of a task: instance × change."""
 
-    rows: Rows  # instance × change × feature
+    values: Rows  # what the changed feature becomes
     prices: Rows  # infinite where nothing changes
     feature: Places  # the feature that each changes
 
@@ -21,14 +22,17 @@ class Singles(NamedTuple):
     def of(cls, task: Task, bins: int) -> Singles:
         """Give each x each value of each feature, one feature at a time."""
         feature, value = task.once(("values", bins), lambda: _values(task, bins))
-        changes = np.arange(len(feature))
-        rows = np.repeat(task.x[:, None], len(feature), axis=1)
-        rows[:, changes, feature] = value
-        of = np.repeat(np.arange(len(task)), len(feature))
-        flat = task.project(rows.reshape(-1, task.x.shape[1]), of).rows
-        prices = task.distance(flat, of)
-        prices[~task.changed(flat, of).any(axis=1)] = np.inf
-        return cls(flat.reshape(rows.shape), prices.reshape(rows.shape[:2]), feature)
+        own = task.x[:, feature]
+        values = task.rules.around(task.x).settle(np.broadcast_to(value, own.shape), feature)
+        prices = task.known.distance.prices(values, own, feature)
+        prices[~changed(values, own)] = np.inf
+        return cls(values, prices, feature)
+
+    def rows(self, task: Task, of: Places, single: Places) -> Rows:
+        """Make rows of some changes, each of the x of one instance."""
+        rows = task.x[of]
+        rows[np.arange(len(of)), self.feature[single]] = self.values[of, single]
+        return rows
 
 
 def _values(task: Task, bins: int) -> tuple[Places, Row]:

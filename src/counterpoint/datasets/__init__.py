@@ -5,36 +5,72 @@ in the user's cache folder. For work offline, put the raw files into a folder an
 variable ``COUNTERPOINT_DATA``.
 """
 
+from typing import Literal, overload
+
+from counterpoint.datasets import images, series, tables
+from counterpoint.datasets.arrays import ArrayDataset
 from counterpoint.datasets.fetch import DatasetError
-from counterpoint.datasets.tables import TABLES, Dataset
+from counterpoint.datasets.tables import Dataset
 
-__all__ = ["NAMES", "Dataset", "DatasetError", "load"]
+__all__ = [
+    "IMAGES",
+    "NAMES",
+    "SERIES",
+    "TABLES",
+    "ArrayDataset",
+    "Dataset",
+    "DatasetError",
+    "load",
+    "load_arrays",
+    "load_table",
+]
 
-NAMES: tuple[str, ...] = tuple(TABLES)
-"""What can be loaded."""
+TableName = Literal["adult", "compas", "fico", "german"]
+ArrayName = Literal["mnist", "fashion", "gunpoint", "power", "ecg200"]
+
+TABLES: tuple[str, ...] = tuple(tables.RECIPES)
+"""The tables."""
+
+IMAGES: tuple[str, ...] = tuple(images.RECIPES)
+"""The sets of images."""
+
+SERIES: tuple[str, ...] = tuple(series.RECIPES)
+"""The sets of time series."""
+
+NAMES: tuple[str, ...] = (*TABLES, *IMAGES, *SERIES)
+"""All that can be loaded."""
 
 
-def load(name: str, *, seed: int = 0) -> Dataset:
-    """Load a data set, split 70/30 with the classes in equal shares.
+@overload
+def load(name: TableName, *, seed: int = 0) -> Dataset: ...
+@overload
+def load(name: ArrayName, *, seed: int = 0) -> ArrayDataset: ...
+@overload
+def load(name: str, *, seed: int = 0) -> Dataset | ArrayDataset: ...
+def load(name: str, *, seed: int = 0) -> Dataset | ArrayDataset:
+    """Load a data set with its split into training and test.
 
     Parameters
     ----------
     name
-        ``"adult"``, ``"compas"``, ``"fico"`` or ``"german"``.
+        A table (``"adult"``, ``"compas"``, ``"fico"``, ``"german"``), images (``"mnist"``, ``"fashion"``) or
+        time series (``"gunpoint"``, ``"power"``, ``"ecg200"``).
     seed
-        Decides which rows are in which part of the split.
+        Decides which rows of a table are in which part of its split. Images and series come in the split
+        they were published in, the same for every seed.
 
     Returns
     -------
-    Dataset
-        All rows, their labels, the split, and which features are categories or may not change.
+    Dataset or ArrayDataset
+        A table: all rows, their labels, the split, and which features are categories or may not change.
+        Images and series: the arrays and labels of both parts.
 
     Raises
     ------
     ValueError
         If there is no data set of that name.
     DatasetError
-        If its raw file cannot be had.
+        If a raw file cannot be had.
 
     Examples
     --------
@@ -44,7 +80,38 @@ def load(name: str, *, seed: int = 0) -> Dataset:
     ((700, 20), (300, 20))
     >>> german.y.value_counts().to_dict()
     {0: 700, 1: 300}
+    >>> load("gunpoint")
+    ArrayDataset(name='gunpoint', 50 + 150 series of 150, 2 classes)
     """
-    if name not in TABLES:
-        raise ValueError(f"name must be a known data set, got {name!r}. Known: {list(NAMES)}.")
-    return TABLES[name].load(name, seed)
+    _check(name, NAMES)
+    return load_table(name, seed=seed) if name in TABLES else load_arrays(name)
+
+
+def load_table(name: str, *, seed: int = 0) -> Dataset:
+    """Load a table, split 70/30 with the classes in equal shares.
+
+    Examples
+    --------
+    >>> load_table("german", seed=1)
+    Dataset(name='german', 1000 rows, 7 continuous + 13 categorical features)
+    """
+    _check(name, TABLES)
+    return tables.RECIPES[name].load(name, seed)
+
+
+def load_arrays(name: str) -> ArrayDataset:
+    """Load images or time series, in the split they were published in.
+
+    Examples
+    --------
+    >>> load_arrays("ecg200")
+    ArrayDataset(name='ecg200', 100 + 100 series of 96, 2 classes)
+    """
+    _check(name, (*IMAGES, *SERIES))
+    return (images.RECIPES | series.RECIPES)[name].load(name)
+
+
+def _check(name: str, known: tuple[str, ...]) -> None:
+    """Raise an error unless a name is among the known ones."""
+    if name not in known:
+        raise ValueError(f"name must be a known data set, got {name!r}. Known here: {list(known)}.")

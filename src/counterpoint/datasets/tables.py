@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from counterpoint.datasets.fetch import Address, RawFile, Wheel, fetch
+from counterpoint.datasets.fetch import RawFile, fetch
+from counterpoint.datasets.sources import Address, Wheel
 
 if TYPE_CHECKING:
     from counterpoint.schema import Schema
@@ -202,7 +203,7 @@ def _raw(name: str, sha256: str, *others: Address) -> RawFile:
     return RawFile(name, (_wheel(name, sha256), *others))
 
 
-TABLES: dict[str, Table] = {
+RECIPES: dict[str, Table] = {
     "adult": Table(
         _raw("adult.csv", "436df017aa662416b7d6e399a8a08710563c53eba65ca3a441b50ee6db79267a"),
         target="class",

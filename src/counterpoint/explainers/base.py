@@ -17,18 +17,19 @@ from sklearn.exceptions import NotFittedError
 from tqdm.auto import tqdm
 
 from counterpoint.answers import Answers, Fitted, IncompleteError, Settings
-from counterpoint.blackbox import BlackBox
 from counterpoint.bounds import Rules
+from counterpoint.codecs import Codec
 from counterpoint.engine import run
 from counterpoint.explanation import Explanation, Explanations
 from counterpoint.pool import Asking, Finds, Pool
-from counterpoint.population import MOST, Population
-from counterpoint.schema import Rows, Schema
+from counterpoint.learning import Constraints, learn
+from counterpoint.schema import Schema
 from counterpoint.task import Places, Rule, Search, Task
+from counterpoint.view import Instances
 
 # Instances are explained so many at a time, and fewer where they have many features: it bounds memory.
 WAVE = 128
-CELLS = 2_000_000
+CELLS = 40_000
 
 
 class Explainer(ABC):
@@ -59,6 +60,7 @@ class Explainer(ABC):
     """
 
     seed: int
+    codec: Codec | None = None
     fitted_: Fitted
 
     @abstractmethod
@@ -88,13 +90,16 @@ class Explainer(ABC):
         model
             Anything with ``predict``, or a callable from rows to labels.
         X
-            The known instances: a pandas or polars frame, or an array.
+            The known instances: a pandas or polars frame, or an array; images or series, if it has more than two
+            dimensions or the explainer has a codec.
         schema
-            What the columns are; inferred from X if not given.
+            What the columns are; inferred from X if not given. This and the further constraints are for tables;
+            of images and series, `immutable` and `rule` hold.
         categorical
             Features to take as categorical although they hold numbers.
         immutable
-            Features that a counterfactual keeps.
+            Features that a counterfactual keeps; of images and series, a mask of cells, True where nothing may
+            change.
         ranges
             Admissible values a feature: a pair (low, high), or a list of categories.
         increase, decrease
@@ -102,12 +107,7 @@ class Explainer(ABC):
         rule
             A function (candidates as a table, x as a one-row table) to a mask of those that are admissible.
         """
-        constraints: dict[str, Any] = {
-            "immutable": immutable,
-            "ranges": ranges,
-            "increase": increase,
-            "decrease": decrease,
-        }
+        constraints = Constraints(schema, categorical, immutable, ranges, increase, decrease)
         if rule is not None and not callable(rule):
             raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")
         seed = getattr(self, "seed", None)
@@ -116,28 +116,8 @@ class Explainer(ABC):
                 f"{type(self).__name__}.seed must be a whole number from 0 on, got {seed!r}. "
                 f"An explainer is a dataclass with a field seed: int = 0."
             )
-        if schema is None:
-            schema = Schema.infer(X, categorical=categorical, **constraints)
-        elif not isinstance(schema, Schema):
-            raise TypeError(f"schema must be a Schema, such as Schema.infer(X), got {type(schema).__name__}.")
-        elif categorical is not None:
-            raise ValueError(
-                "Give either schema or categorical, not both: a schema says what is categorical."
-            )
-        else:
-            schema = schema.constrain(**constraints)
-        if not schema.actionable:
-            raise ValueError("Every feature is immutable, so nothing can change; leave at least one free.")
-        rows = schema.encode(X)
-        blackbox = BlackBox(model, schema)
-        labels = blackbox.predict(rows)
-        if labels.ndim == 1 and (labels == labels[0]).all():
-            raise ValueError(
-                f"The model decides every known instance as {labels[0].item()!r}: X shows no other decision. "
-                f"Give known instances of at least two decisions."
-            )
-        known = Population.of(schema, rows, labels).sample(np.random.default_rng([self.seed]), MOST)
-        return self.keep(Fitted(schema, Rules.of(schema), blackbox, known, rule))
+        blackbox, known = learn(model, X, constraints, self.codec, np.random.default_rng([self.seed]))
+        return self.keep(Fitted(Rules.of(known.schema), blackbox, known, rule))
 
     def keep(self, fitted: Fitted) -> Self:
         """Keep what was learned; explainers that make draws make them here."""
@@ -173,10 +153,10 @@ class Explainer(ABC):
             No new question is asked after so many seconds; then the best found so far is returned.
         """
         fitted = self._fitted()
-        rows = fitted.schema.encode_one(x)[None]
+        instance = fitted.view.read_one(x)
         settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
         try:
-            return self._explain(rows, settings, False)[0]
+            return self._explain(instance, settings, False)[0]
         except IncompleteError as error:
             raise error.failed[0] from error.failed[0].__cause__
 
@@ -197,9 +177,9 @@ class Explainer(ABC):
         instances, the rest is explained and `IncompleteError.finished` holds it.
         """
         fitted = self._fitted()
-        rows = fitted.schema.encode(X)
+        instances = fitted.view.read(X)
         settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
-        return self._explain(rows, settings, progress)
+        return self._explain(instances, settings, progress)
 
     def gather(self, task: Task, pool: Pool) -> Asking:
         """Fill a pool with counterfactuals: here, those that the search comes by."""
@@ -223,18 +203,18 @@ class Explainer(ABC):
                 f"This {type(self).__name__} is not fitted yet: call fit(model, X) before explaining."
             ) from None
 
-    def _explain(self, rows: Rows, settings: Settings, progress: bool) -> Explanations:
-        """Explain rows in waves, each wave's searches together."""
+    def _explain(self, instances: Instances, settings: Settings, progress: bool) -> Explanations:
+        """Explain instances in waves, each wave's searches together."""
         fitted = self._fitted()
-        fitted.rules.check(rows)
-        answers = Answers(fitted, settings, rows, self.seed)
-        with tqdm(total=len(rows), desc="explaining", unit="decision", disable=not progress) as bar:
-            # A search looks at some ten variations of each feature.
-            size = max(1, min(WAVE, CELLS // (10 * rows.shape[1] ** 2)))
-            for start in range(0, len(rows), size):
-                wave = np.arange(start, min(len(rows), start + size))
+        fitted.rules.check(instances.rows)
+        answers = Answers(fitted, settings, instances, self.seed)
+        count, width = instances.rows.shape
+        with tqdm(total=count, desc="explaining", unit="decision", disable=not progress) as bar:
+            size = max(1, min(WAVE, CELLS // width))
+            for start in range(0, count, size):
+                wave = np.arange(start, min(count, start + size))
                 groups = answers.groups(wave)
-                answers.failed |= run(groups, partial(self._answer, answers), fitted.blackbox)
+                answers.failed |= run(groups, partial(self._answer, answers), answers.blackbox)
                 bar.update(len(wave))
         return answers.explanations()
 

@@ -80,27 +80,19 @@ class BruteForce(Explainer):
 
     def _nearest(self, task: Task, singles: Singles, instance: int) -> Rows:
         """Combine single changes of one instance, and keep the nearest results."""
-        moved = np.flatnonzero(np.isfinite(singles.prices[instance]))
-        single = level = _Level(
-            singles.rows[instance, moved], singles.prices[instance, moved], singles.feature[moved]
-        )
+        most = task.affordable(self.candidates)
+        prices = singles.prices[instance]
+        moved = np.flatnonzero(np.isfinite(prices))
+        if len(moved) > most:
+            moved = np.sort(moved[np.argsort(prices[moved], kind="stable")[:most]])
+        rows = singles.rows(task, np.full(len(moved), instance), moved)
+        single = level = _Level(rows, prices[moved], singles.feature[moved])
         levels = [single]
         for _ in range(1, min(self.features, task.max_changes or self.features)):
-            level = self._extended(level, single)
+            level = _extended(level, single, most)
             levels.append(level)
         nearest = np.argsort(np.concatenate([each.prices for each in levels]), kind="stable")
-        return np.concatenate([each.rows for each in levels])[nearest[: self.candidates]]
-
-    def _extended(self, level: _Level, single: _Level) -> _Level:
-        """Change one more feature of each variation, and keep the nearest results."""
-        total = level.prices[:, None] + single.prices[None, :]
-        total[level.last[:, None] >= single.last[None, :]] = np.inf  # each set of features once
-        nearest = np.argsort(total, axis=None, kind="stable")[: self.candidates]
-        nearest = nearest[np.isfinite(total.ravel()[nearest])]
-        base, added = np.unravel_index(nearest, total.shape)
-        rows, last = level.rows[base], single.last[added]
-        rows[np.arange(len(rows)), last] = single.rows[added, last]
-        return _Level(rows, total[base, added], last)
+        return np.concatenate([each.rows for each in levels])[nearest[:most]]
 
 
 class _Level(NamedTuple):
@@ -109,3 +101,15 @@ class _Level(NamedTuple):
     rows: Rows
     prices: Row
     last: Places  # the last feature that each changes
+
+
+def _extended(level: _Level, single: _Level, most: int) -> _Level:
+    """Change one more feature of each variation, and keep the nearest results."""
+    total = level.prices[:, None] + single.prices[None, :]
+    total[level.last[:, None] >= single.last[None, :]] = np.inf  # each set of features once
+    nearest = np.argsort(total, axis=None, kind="stable")[:most]
+    nearest = nearest[np.isfinite(total.ravel()[nearest])]
+    base, added = np.unravel_index(nearest, total.shape)
+    rows, last = level.rows[base], single.last[added]
+    rows[np.arange(len(rows)), last] = single.rows[added, last]
+    return _Level(rows, total[base, added], last)

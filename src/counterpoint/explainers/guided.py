@@ -9,7 +9,7 @@ import numpy as np
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.schema import Rows
 from counterpoint.surrogate import Surrogate
-from counterpoint.task import Places, Search, Task
+from counterpoint.task import Places, Question, Search, Task
 from counterpoint.variations import Singles
 
 # How many log-odds one unit of distance costs: the first asks for what surely flips, the last for the near.
@@ -53,11 +53,11 @@ class Guided(Explainer):
     def search(self, task: Task) -> Search:
         """Ask about the most promising single changes and pairs of them."""
         singles = Singles.of(task, self.bins)
-        rows, feature = singles.rows, singles.feature
-        score = Surrogate.of(task).score(rows)
-        first = promising(score, singles.prices, self.singles)
-        each = np.arange(len(task))[:, None]
-        candidates = [rows[each, first]]
+        feature = singles.feature
+        score = Surrogate.of(task).gain(singles.values, task.x[:, feature], feature)
+        first = promising(score, singles.prices, task.affordable(self.singles))
+        of = np.repeat(np.arange(len(task)), first.shape[1])
+        candidates = [Question(singles.rows(task, of, first.ravel()), of)]
         if task.max_changes != 1 and first.shape[1] > 1:
             a, b = np.triu_indices(first.shape[1], 1)
             # Scores and prices are sums over features, so those of a pair are known from its parts.
@@ -65,15 +65,15 @@ class Guided(Explainer):
             pair_price = np.take_along_axis(singles.prices, first, 1)
             pair_price = pair_price[:, a] + pair_price[:, b]
             pair_price[feature[first[:, a]] == feature[first[:, b]]] = np.inf
-            best = promising(pair_score[:, a] + pair_score[:, b], pair_price, self.candidates - self.singles)
-            one, other = first[each, a[best]], first[each, b[best]]
-            pairs = rows[each, one]
-            place = np.arange(best.shape[1])[None]
-            pairs[each, place, feature[other]] = rows[each, other, feature[other]]
-            candidates.append(pairs)
-        asked = np.concatenate(candidates, axis=1)
-        of = np.repeat(np.arange(len(task)), asked.shape[1])
-        yield task.project(asked.reshape(-1, asked.shape[2]), of)
+            count = task.affordable(self.candidates - self.singles)
+            best = promising(pair_score[:, a] + pair_score[:, b], pair_price, count)
+            of = np.repeat(np.arange(len(task)), best.shape[1])
+            one, other = first[of, a[best].ravel()], first[of, b[best].ravel()]
+            pairs = singles.rows(task, of, one)
+            pairs[np.arange(len(of)), feature[other]] = singles.values[of, other]
+            candidates.append(Question(pairs, of))
+        rows, of = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
+        yield task.project(rows, of)
 
 
 def promising(score: Rows, price: Rows, count: int) -> Places:

@@ -35,4 +35,4 @@ class Neighbours(Explainer):
 
     def search(self, task: Task) -> Search:
         """Ask about the nearest unlike instances."""
-        yield task.project(*task.nearest_unlike(self.candidates))
+        yield task.project(*task.nearest_unlike(task.affordable(self.candidates, least=4 * task.k)))

@@ -25,7 +25,7 @@ class Sphere(Explainer):
     Parameters
     ----------
     directions
-        How many directions are drawn; they are the same for every x.
+        How many directions are drawn, fewer for very wide rows; they are the same for every x.
     radius
         The largest ε.
     rounds
@@ -53,10 +53,11 @@ class Sphere(Explainer):
 
     def search(self, task: Task) -> Search:
         """Ask at falling radii in all directions, then halve the ring in each that crosses the boundary."""
-        rays = task.once(("rays", self.directions), lambda: _Rays.draw(task, self.directions))
+        directions = task.affordable(self.directions)
+        rays = task.once(("rays", directions), lambda: _Rays.draw(task, directions))
         levels = self.radius / 4.0 ** np.arange(3)[::-1]
-        of = np.repeat(np.arange(len(task)), self.directions)
-        ray = np.tile(np.arange(self.directions), len(task))
+        of = np.repeat(np.arange(len(task)), directions)
+        ray = np.tile(np.arange(directions), len(task))
         rows = [rays.at(task.x[of], np.full(len(of), level), ray) for level in levels]
         flips = task.flips((yield task.project(np.concatenate(rows), np.tile(of, 3)))).reshape(3, -1)
         crossed = np.flatnonzero(flips.any(axis=0))

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.schema import Row, Rows
-from counterpoint.task import Places, Question, Search, Task, nearest
+from counterpoint.task import WIDE, Places, Question, Search, Task, nearest
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -54,7 +54,7 @@ class Tree(Explainer):
     def search(self, task: Task) -> Search:
         """Ask about instances from the leaves that x is nearest to in conditions."""
         shadow = task.once(("shadow", self.share), lambda: _Shadow.fit(task, self.share))
-        yield task.project(*shadow.candidates(task, self.leaves, self.instances))
+        yield task.project(*shadow.candidates(task, task.affordable(self.leaves), self.instances))
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,11 @@ class _Shadow:
         """Train the tree on what flips, and keep the leaves that hold flipping instances."""
         rows, flips = task.known.rows, task.flips(task.known.labels)
         # Only "flips or not" matters to the question, so the tree is trained on just that.
+        # Of very many features each split looks at a draw, or training would take longer than all else.
         tree = DecisionTreeClassifier(
-            min_samples_leaf=max(1, int(share * len(rows))), random_state=task.stream[0]
+            min_samples_leaf=max(1, int(share * len(rows))),
+            max_features=min(WIDE, rows.shape[1]),
+            random_state=task.stream[0],
         )
         tree.fit(_in_float32(rows), flips)
         inner, left, right = _paths(tree.tree_)

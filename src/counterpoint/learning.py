@@ -1,0 +1,141 @@
+"""From what the caller gives to `fit` to a black box and known instances, labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from counterpoint.blackbox import BlackBox, Labels
+from counterpoint.codecs import Codec, Kernel
+from counterpoint.population import MOST, Population
+from counterpoint.schema import Schema
+from counterpoint.signals import as_signals, is_series
+from counterpoint.view import Direct, Instances, Through
+
+# Of images and series so many cells are kept as known instances at most: about 10,000 images of 28 x 28.
+CELLS = 8_000_000
+
+# A chosen window parts an axis into about so many blocks.
+BLOCKS = 24
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What the caller says about columns and what may change; see `Explainer.fit`."""
+
+    schema: Schema | None
+    categorical: Iterable[Any] | None
+    immutable: Iterable[Any]
+    ranges: Mapping[Any, Sequence[Any]] | None
+    increase: Iterable[Any]
+    decrease: Iterable[Any]
+
+    def of_table(self, X: Any) -> Schema:
+        """Infer what columns are, or take the caller's word, and add the constraints."""
+        limits: dict[str, Any] = {
+            "immutable": self.immutable,
+            "ranges": self.ranges,
+            "increase": self.increase,
+            "decrease": self.decrease,
+        }
+        if self.schema is None:
+            return Schema.infer(X, categorical=self.categorical, **limits)
+        if not isinstance(self.schema, Schema):
+            kind = type(self.schema).__name__
+            raise TypeError(f"schema must be a Schema, such as Schema.infer(X), got {kind}.")
+        if self.categorical is not None:
+            raise ValueError(
+                "Give either schema or categorical, not both: a schema says what is categorical."
+            )
+        return self.schema.constrain(**limits)
+
+    def of_signals(self) -> Any:
+        """Give the mask of cells that may not change, and refuse what is for tables only."""
+        names = ("schema", "categorical", "ranges", "increase", "decrease")
+        given = [name for name in names if getattr(self, name) not in (None, ())]
+        if given:
+            raise ValueError(
+                f"{given[0]} is for the columns of tables; images and series take immutable, a mask of cells, and "
+                f"rule. Leave {given[0]} out."
+            )
+        return self.immutable
+
+
+def learn(
+    model: Any, X: Any, constraints: Constraints, codec: Codec | None, rng: np.random.Generator
+) -> tuple[BlackBox, Population]:
+    """Read known instances and have the model label them."""
+    if codec is None:
+        codec = chosen_codec(X, model)
+    if codec is None:
+        return _learn_table(model, X, constraints, rng)
+    return _learn_signals(model, X, constraints, codec, rng)
+
+
+def chosen_codec(X: Any, model: Any = None) -> Codec | None:
+    """Choose a codec for images and series whose caller names none; None for tables.
+
+    Arrays of three dimensions are series of channels, (n, channels, length), as aeon has them, and of four are
+    images. Windows part the time axis, or the height and width, into some two dozen blocks.
+
+    Examples
+    --------
+    >>> chosen_codec(np.zeros((5, 2, 96)))
+    Kernel(window=(1, 4))
+    >>> chosen_codec(np.zeros((5, 3)))
+    """
+    if is_series(X, model):
+        return Kernel(_window(X.shape[1]))
+    shape = np.shape(X)[1:] if isinstance(X, np.ndarray) else ()
+    if len(shape) == 2:
+        return Kernel((1, _window(shape[1])))
+    if len(shape) == 3:
+        return Kernel((*(max(1, round(length / 7)) for length in shape[:2]), 1))
+    return None
+
+
+def _window(length: int) -> int:
+    return max(1, round(length / BLOCKS))
+
+
+def _learn_table(
+    model: Any, X: Any, constraints: Constraints, rng: np.random.Generator
+) -> tuple[BlackBox, Population]:
+    schema = constraints.of_table(X)
+    if not schema.actionable:
+        raise ValueError("Every feature is immutable, so nothing can change; leave at least one free.")
+    view = Direct(schema)
+    blackbox = BlackBox(model, view)
+    rows = schema.encode(X)
+    labels = _checked(blackbox.predict(rows))
+    return blackbox, Population.of(schema, rows, labels).sample(rng, MOST)
+
+
+def _learn_signals(
+    model: Any, X: Any, constraints: Constraints, codec: Codec, rng: np.random.Generator
+) -> tuple[BlackBox, Population]:
+    X = as_signals(X)
+    view = Through.of(X, codec, constraints.of_signals())
+    if not view.latent.actionable:
+        raise ValueError("Every cell is immutable, so nothing can change; leave some free.")
+    most = max(100, CELLS // int(np.prod(X.shape[1:])))
+    # Sampled before they are labelled: a network takes longer than all else.
+    known = X if len(X) <= most else X[np.sort(rng.permutation(len(X))[:most])]
+    instances = view.read(known)
+    view = view.within(instances.rows)
+    blackbox = BlackBox(model, view)
+    labels = _checked(blackbox.about(instances).predict(instances.rows, np.arange(len(known))))
+    return blackbox, Population(view.latent, instances.rows, labels, view.distance(instances.rows))
+
+
+def _checked(labels: Labels) -> Labels:
+    """Refuse labels that are all the same."""
+    if labels.ndim == 1 and (labels == labels[0]).all():
+        raise ValueError(
+            f"The model decides every known instance as {labels[0].item()!r}: X shows no other decision. "
+            f"Give known instances of at least two decisions."
+        )
+    return labels

@@ -1,0 +1,249 @@
+"""How searches see the caller's instances: tables directly, images and series through a codec.
+
+A search knows rows only. A view reads the caller's instances into cells, turns cells into rows, and gives the
+model what rows stand for. Of a table the cells are the rows. Through a codec rows are latent: ζ(cells).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint.codecs import Codec, LocalCodec
+from counterpoint.distances import Distance
+from counterpoint.schema import Feature, Rows, Schema
+from counterpoint.signals import as_signals, check_values, signal_schema
+from counterpoint.tables import Form
+
+Places = NDArray[np.intp]
+
+# The decoder is tried at so many known instances, to see how far each latent feature moves what it decodes to.
+PROBED = 20
+
+
+class Instances(NamedTuple):
+    """Instances as the caller has them, cell by cell, and as rows."""
+
+    cells: Rows
+    rows: Rows
+
+
+class View(Protocol):
+    """The way from the caller's instances to rows, and from rows to what the model is given."""
+
+    @property
+    def schema(self) -> Schema:
+        """What the cells of an instance are."""
+        ...
+
+    @property
+    def latent(self) -> Schema:
+        """What the features of a row are."""
+        ...
+
+    def read(self, X: Any) -> Instances:
+        """Read many instances of the caller's."""
+        ...
+
+    def read_one(self, x: Any) -> Instances:
+        """Read one instance of the caller's."""
+        ...
+
+    def decode(self, rows: Rows, about: Instances, of: Places) -> Any:
+        """Give what rows stand for, as the model is given it; `of` says which instance each is about."""
+        ...
+
+    def cells(self, rows: Rows, about: Instances, of: Places) -> Rows:
+        """Give what rows stand for, cell by cell."""
+        ...
+
+    def distance(self, rows: Rows) -> Distance:
+        """Learn the distance between rows from known ones."""
+        ...
+
+
+@dataclass(frozen=True)
+class Direct:
+    """Tables: the cells are the rows."""
+
+    schema: Schema
+
+    @property
+    def latent(self) -> Schema:
+        """What the features of a row are."""
+        return self.schema
+
+    def read(self, X: Any) -> Instances:
+        """Read a table."""
+        rows = self.schema.encode(X)
+        return Instances(rows, rows)
+
+    def read_one(self, x: Any) -> Instances:
+        """Read one instance."""
+        rows = self.schema.encode_one(x)[None]
+        return Instances(rows, rows)
+
+    def decode(self, rows: Rows, about: Instances, of: Places) -> Any:
+        """Build a table like the caller's."""
+        return self.schema.decode(rows)
+
+    def cells(self, rows: Rows, about: Instances, of: Places) -> Rows:
+        """Give the rows themselves."""
+        return rows
+
+    def distance(self, rows: Rows) -> Distance:
+        """Learn the paper's mixed distance."""
+        return Distance.fit(self.schema, rows)
+
+
+@dataclass(frozen=True)
+class Through:
+    """Images and series, seen through a codec.
+
+    What is not changed in a row is kept from x exactly. With a codec whose latent features stand for certain
+    cells (`LocalCodec`), those are the cells of all features that keep x's value; what changes is decoded. With
+    any other codec the whole of an instance is decoded, and x's own row stands for x itself.
+    """
+
+    schema: Schema
+    latent: Schema
+    codec: Codec
+    fixed: NDArray[np.bool_]  # cells that may not change
+
+    @classmethod
+    def of(cls, X: Any, codec: Codec, fixed: Any = None) -> Through:
+        """Learn the shape, dtype and value range of instances, and fit the codec unless it is fitted."""
+        X = as_signals(X)
+        schema = signal_schema(X)
+        mask = _mask(fixed, schema)
+        if not getattr(codec, "is_fitted", False):
+            codec = codec.fit(X)
+        if mask.any() and not isinstance(codec, LocalCodec):
+            raise ValueError(
+                f"immutable cannot be kept with {codec!r}: each of its latent features reaches every cell, so no "
+                f"region stays as it is. Use Identity() or Kernel(), or leave immutable out."
+            )
+        schema = replace(
+            schema,
+            features=tuple(
+                replace(feature, immutable=bool(kept))
+                for feature, kept in zip(schema.features, mask, strict=True)
+            ),
+        )
+        view = cls(schema, schema, codec, mask)
+        rows = view.encode(X[: max(1, min(len(X), 2))])
+        return replace(view, latent=view._latent(rows.shape[1]))
+
+    def within(self, rows: Rows) -> Through:
+        """Let latent features take the values that known rows have."""
+        if isinstance(self.codec, LocalCodec):
+            return self
+        limits = zip(self.latent.features, rows.min(axis=0).tolist(), rows.max(axis=0).tolist(), strict=True)
+        features = tuple(replace(feature, seen=(low, high)) for feature, low, high in limits)
+        return replace(self, latent=replace(self.latent, features=features))
+
+    def read(self, X: Any) -> Instances:
+        """Read many instances."""
+        signals = check_values(as_signals(X), self.schema, "X")
+        return Instances(signals.reshape(len(signals), -1).astype(np.float64), self.encode(signals))
+
+    def read_one(self, x: Any) -> Instances:
+        """Read one instance, with or without an axis of length 1 before the others."""
+        signal = np.asarray(x)
+        if signal.shape == self.schema.form.shape:
+            signal = signal[None]
+        return self.read(check_values(signal, self.schema, "x"))
+
+    def encode(self, signals: NDArray[Any]) -> Rows:
+        """Encode instances, and check what the codec gives."""
+        rows = np.asarray(self.codec.encode(signals), dtype=np.float64)
+        if rows.ndim != 2 or len(rows) != len(signals):
+            raise ValueError(
+                f"{_name(self.codec)}.encode must give one row an instance: {len(signals)} instances of shape "
+                f"{signals.shape[1:]}, got an array of shape {rows.shape}."
+            )
+        if not np.isfinite(rows).all():
+            raise ValueError(f"{_name(self.codec)}.encode gave NaN or infinite values for some instances.")
+        return rows
+
+    def decode(self, rows: Rows, about: Instances, of: Places) -> Any:
+        """Decode rows into instances of the caller's shape, dtype and value range."""
+        decoded = self._decoded(rows)
+        differs = rows != about.rows[of]
+        if isinstance(self.codec, LocalCodec):
+            kept = ~np.take(differs, self.codec.cells.ravel(), axis=1) | self.fixed
+        else:
+            kept = ~differs.any(axis=1)[:, None]
+        own = about.cells.astype(decoded.dtype)[of]
+        np.copyto(decoded, own, where=kept)
+        return decoded.reshape(len(rows), *self.schema.form.shape)
+
+    def cells(self, rows: Rows, about: Instances, of: Places) -> Rows:
+        """Give the cells of what rows decode to."""
+        return np.asarray(self.decode(rows, about, of).reshape(len(rows), -1), dtype=np.float64)
+
+    def distance(self, rows: Rows) -> Distance:
+        """Price each latent feature by how far it moves the cells of what it decodes to, on average."""
+        return Distance.weighted(self._reach(rows), np.median(rows, axis=0))
+
+    def _decoded(self, rows: Rows) -> NDArray[Any]:
+        """Decode rows, check the result, and bring it to what the caller's instances can hold."""
+        shape, dtype = self.schema.form.shape, self.schema.form.dtypes[0]
+        signals = np.asarray(self.codec.decode(rows))
+        if signals.shape != (len(rows), *shape):
+            raise ValueError(
+                f"{_name(self.codec)}.decode must give instances of shape {shape}: {len(rows)} rows, "
+                f"got an array of shape {signals.shape}."
+            )
+        low, high = self.schema.features[0].seen
+        flat = np.clip(signals.reshape(len(rows), -1), low, high)
+        if np.isnan(flat.sum()):
+            raise ValueError(f"{_name(self.codec)}.decode gave NaN for some rows.")
+        return np.asarray((np.rint(flat) if dtype.kind in "iu" else flat).astype(dtype))
+
+    def _latent(self, width: int) -> Schema:
+        """Make the schema of rows: numbers in the value range of cells, if each stands for certain cells."""
+        names = tuple(f"z{i}" for i in range(width))
+        if not isinstance(self.codec, LocalCodec):
+            features = tuple(Feature(name) for name in names)
+            return Schema(features, Form("array", names, (np.dtype(np.float64),) * width))
+        cell, dtype = self.schema.features[0], self.schema.form.dtypes[0]
+        free = np.bincount(self.codec.cells.ravel(), weights=~self.fixed, minlength=width) > 0
+        features = tuple(
+            Feature(name, seen=cell.seen, step=cell.step, immutable=not free[i])
+            for i, name in enumerate(names)
+        )
+        return Schema(features, Form("array", names, (dtype,) * width))
+
+    def _reach(self, rows: Rows) -> NDArray[np.float64]:
+        """Measure how far one unit of each latent feature moves a cell, on average over the cells."""
+        if isinstance(self.codec, LocalCodec):
+            flat = self.codec.cells.ravel()
+            return np.bincount(flat, minlength=rows.shape[1]) / len(flat)
+        probes = rows[np.linspace(0, len(rows) - 1, min(PROBED, len(rows))).astype(np.intp)]
+        step = np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1.0) / 2
+        moved = np.concatenate([probes, *(probes + step * axis for axis in np.eye(rows.shape[1]))])
+        decoded = self._decoded(moved).astype(np.float64).reshape(rows.shape[1] + 1, len(probes), -1)
+        reach = np.abs(decoded[1:] - decoded[:1]).mean(axis=(1, 2)) / step
+        return np.where(reach > 0, reach, reach[reach > 0].min(initial=1.0))
+
+
+def _mask(fixed: Any, schema: Schema) -> NDArray[np.bool_]:
+    """Read a mask of cells that may not change."""
+    shape = schema.form.shape
+    if fixed is None or (not isinstance(fixed, np.ndarray) and not len(fixed)):
+        return np.zeros(len(schema.features), dtype=np.bool_)
+    mask = np.asarray(fixed)
+    if mask.shape != shape or mask.dtype != np.bool_:
+        raise ValueError(
+            f"immutable must be a mask of an instance's cells, True where nothing may change: an array of bools "
+            f"of shape {shape}, got {mask.dtype} of shape {mask.shape}."
+        )
+    return mask.ravel()
+
+
+def _name(codec: Codec) -> str:
+    return type(codec).__name__
