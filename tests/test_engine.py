@@ -32,7 +32,7 @@ class Model:
 
 
 def blackbox(model: Model, max_cells: int = 100_000) -> BlackBox:
-    return BlackBox(model, Direct(cp.Schema.infer(X)), max_cells)
+    return BlackBox(model, Direct(cp.Schema.infer(X)), max_cells=max_cells)
 
 
 def asks(values: list[float], of: list[int] | int = 0) -> Question:

@@ -303,8 +303,8 @@ class TestJson:
     def test_wrong_text_is_refused(self):
         with pytest.raises(ValueError, match="holds 2 explanations"):
             Explanation.from_json(Explanations([explain(), explain()]).to_json())
-        with pytest.raises(ValueError, match="version 99, known is 1"):
-            Explanation.from_json(explain().to_json().replace('"version": 1', '"version": 99'))
+        with pytest.raises(ValueError, match="version 99, known is 2"):
+            Explanation.from_json(explain().to_json().replace('"version": 2', '"version": 99'))
 
 
 class TestMany:

@@ -155,7 +155,7 @@ def test_a_regressor_with_an_interval(tmp_path):
 
 
 def test_scales_are_those_of_all_known_instances_not_of_the_sample(tmp_path, monkeypatch):
-    monkeypatch.setattr("counterpoint.explainers.base.MOST", 60)
+    monkeypatch.setattr("counterpoint.learning.MOST", 60)
     X = people(300)
     fitted = cp.Ensemble().fit(refuses, X)
     assert len(fitted.fitted_.known.rows) == 60
@@ -331,7 +331,7 @@ def test_pickled_arrays_are_refused(saved, tmp_path):
 
 def test_other_formats_and_versions_are_refused(saved):
     change(saved, version=99)
-    with pytest.raises(ValueError, match="format version 99, but this counterpoint reads 1"):
+    with pytest.raises(ValueError, match="format version 99, but this counterpoint reads 2"):
         load(saved, refuses)
     change(saved, format="something else", version=1)
     with pytest.raises(ValueError, match="its format is 'something else'"):

@@ -11,9 +11,10 @@ An ensemble of counterfactual explainers, for any model that can predict.
 """
 
 from counterpoint import datasets, testing
+from counterpoint.adapters import KerasModel, OnnxModel, TorchModel
 from counterpoint.answers import IncompleteError
 from counterpoint.blackbox import ModelError
-from counterpoint.codecs import Codec, Identity, Kernel
+from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
 from counterpoint.ensemble import Ensemble, explain
 from counterpoint.evaluation import evaluate
 from counterpoint.explainers import (
@@ -40,8 +41,10 @@ __all__ = [
     "BALANCED",
     "CLOSE",
     "DIVERSE",
+    "PCA",
     "PLAUSIBLE",
     "SPARSE",
+    "Autoencoder",
     "Between",
     "BruteForce",
     "CaseBased",
@@ -55,9 +58,11 @@ __all__ = [
     "Guided",
     "Identity",
     "IncompleteError",
+    "KerasModel",
     "Kernel",
     "ModelError",
     "Neighbours",
+    "OnnxModel",
     "Polish",
     "Question",
     "Schema",
@@ -66,6 +71,7 @@ __all__ = [
     "Shortfall",
     "Sphere",
     "Task",
+    "TorchModel",
     "Tree",
     "datasets",
     "evaluate",

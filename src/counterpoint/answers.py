@@ -202,8 +202,8 @@ class Answers:
         if self.failed:
             place, error = min(self.failed.items())
             raise IncompleteError(
-                f"{len(self.failed)} of {len(self._decisions)} instances could not be explained; the first is "
-                f"X[{place}]: {error} The others are in this error's .finished.",
+                f"{len(self.failed)} of {len(self._decisions)} instances could not be explained; the first "
+                f"is X[{place}]: {error} The others are in this error's .finished.",
                 finished,
                 places,
                 self.failed,
@@ -258,6 +258,7 @@ class Answers:
             labels=labels,
             k=self._settings.k,
             target=str(self._settings.target),
+            codec=self._fitted.view.name,
             **(defaults | facts),
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from time import monotonic
@@ -13,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
+from counterpoint.adapters import ask
 from counterpoint.schema import Rows
 from counterpoint.view import Instances, Places, View
 
@@ -50,9 +50,11 @@ class BlackBox:
     Parameters
     ----------
     model
-        Anything with ``predict``, or a callable from a table to labels.
+        Anything with ``predict``, a network of torch, Keras or ONNX, or a callable from a table to labels.
     view
         Turns rows into what the model was trained on.
+    example
+        Some known instances as the model is given them, which show how a network wants them.
     max_cells
         A longer question is split into calls of at most so many cells, which bounds memory.
 
@@ -69,14 +71,15 @@ class BlackBox:
     (1, 2)
     """
 
-    def __init__(self, model: Any, view: View, max_cells: int = MAX_CELLS) -> None:
-        self.model = model
+    def __init__(self, model: Any, view: View, example: Any = None, max_cells: int = MAX_CELLS) -> None:
+        self._ask = ask(model, example)
+        # A network's adapter knows its classes, which the network itself does not.
+        self.model = self._ask if hasattr(self._ask, "classes_") else model
         self.view = view
         self.max_rows = max(1, min(MAX_ROWS, max_cells // max(1, len(view.schema.features))))
         self.count = Count()
         self._good: tuple[Rows, Places] | None = None
         self._about = Instances(np.empty((0, 0)), np.empty((0, 0)))
-        self._ask = _callable(model)
 
     def about(self, instances: Instances) -> BlackBox:
         """Give the same black box, to be asked about rows near these instances; it shares its count."""
@@ -166,20 +169,6 @@ def is_continuous(labels: Labels, model: Any = None) -> bool:
     # Only scikit-learn's own kind can be asked; anything else with a predict method would raise.
     asked = hasattr(model, "__sklearn_tags__") or hasattr(model, "_estimator_type")
     return asked and not isinstance(model, type) and bool(is_regressor(model))
-
-
-def _callable(model: Any) -> Callable[[Any], Any]:
-    """Find what to call."""
-    if isinstance(model, type):
-        raise TypeError(f"model must be a fitted model, got the class {model.__name__}; make and fit one.")
-    predict = getattr(model, "predict", None)
-    if callable(predict):
-        return predict  # type: ignore[no-any-return]
-    if callable(model):
-        return model  # type: ignore[no-any-return]
-    raise TypeError(
-        f"model must have a predict method or be a callable from rows to labels, got {type(model).__name__}."
-    )
 
 
 def _labels(output: Any, expected: int) -> Labels:

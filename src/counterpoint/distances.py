@@ -17,7 +17,6 @@ from scipy.spatial.distance import cdist
 
 from counterpoint.schema import Row, Rows, Schema
 
-
 EVERY = slice(None)
 
 
@@ -159,10 +158,14 @@ class Distance:
 class Euclidean(Distance):
     """The Euclidean distance over features, the paper's for images and series.
 
+    The prices of changes sum to the square of the distance, so that they rank changes alike.
+
     Examples
     --------
     >>> Euclidean.of(2).between(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([[5., 1.]])
+    >>> Euclidean.of(2).prices(np.array([[3.0, 4.0]]), np.array([0.0, 0.0]))
+    array([[ 9., 16.]])
     """
 
     @classmethod
@@ -174,9 +177,13 @@ class Euclidean(Distance):
         """Measure the distance of every row of a from every row of b, both embedded."""
         return np.asarray(cdist(a.numbers, b.numbers, "euclidean"))
 
+    def prices(self, rows: Rows, x: Rows, features: NDArray[np.intp] | slice = EVERY) -> Rows:
+        """Measure the price of each single change from x."""
+        return np.square(super().prices(rows, x, features))
+
     def from_x(self, rows: Rows, x: Rows) -> Row:
         """Measure the distance of each row from x, one for all or one a row."""
-        return np.asarray(np.sqrt(np.square(self.prices(rows, x)).sum(axis=-1)))
+        return np.asarray(np.sqrt(self.prices(rows, x).sum(axis=-1)))
 
 
 def changed(rows: Rows, x: Rows) -> NDArray[np.bool_]:

@@ -110,6 +110,11 @@ class Ensemble(Explainer):
             raise TypeError(
                 f"Ensemble.selection must be a Selection such as cp.CLOSE, got {self.selection!r}."
             )
+        if self.codec is not None and not isinstance(self.codec, Codec):
+            raise TypeError(
+                f"Ensemble.codec must have the methods fit, encode and decode, as Kernel(4) has, got "
+                f"{self.codec!r}."
+            )
         if not 0 < self.instances <= 1:
             raise ValueError(f"Ensemble.instances must be in (0, 1], got {self.instances}.")
 

@@ -82,6 +82,10 @@ def evaluate(
     0  1         10   1.0  1.0
     1  5         10   1.0  1.0
     """
+    if explainer.fitted_.schema.form.shape:
+        raise TypeError(
+            "evaluate is for tables; for images and series, see `counterpoint study images --help`."
+        )
     labels = explainer.fitted_.known.labels
     continuous = is_continuous(labels)
     wanted = Target.of(target, [] if continuous else np.unique(labels).tolist(), continuous)

@@ -10,18 +10,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoint import render, sentences, storage
+from counterpoint import plots, render, sentences, storage
 from counterpoint.blackbox import Labels
+from counterpoint.distances import changed
 from counterpoint.schema import Row, Rows, Schema
 from counterpoint.tables import Form
 
-VERSION = 1
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+VERSION = 2
 TOP = 10  # features listed in a summary
 _NO_COLUMNS = Schema((), Form("pandas", (), ()))
 
@@ -74,6 +78,8 @@ class Explanation:
         Why there are fewer than k, if there are.
     model_calls, model_rows
         How often the model was called for this answer, and about how many rows in all.
+    codec
+        What images and series were seen through, in words.
 
     Examples
     --------
@@ -112,6 +118,7 @@ class Explanation:
     model_calls: int = 0
     model_rows: int = 0
     target: str = "any other decision"
+    codec: str = ""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -124,11 +131,22 @@ class Explanation:
         return render.card_text(self._card)
 
     def _repr_html_(self) -> str:
-        return render.card_html(self._card)
+        if not self.schema.form.shape or not plots.is_available():
+            return render.card_html(self._card)
+        return render.card_html(self._card) + plots.html(self.plot(), plots.describe(self._views))
+
+    def plot(self) -> Figure:
+        """Draw the answer: images side by side, series overlaid, of tables what changes to what.
+
+        Needs matplotlib: ``pip install 'counterpoint[plot]'``.
+        """
+        if self.schema.form.shape:
+            return plots.draw(self._views)
+        return plots.draw_table(self._card, plots.ways(self.schema, self.row, self.rows))
 
     @cached_property
     def x(self) -> Any:
-        """The explained instance: a frame of one row, or a vector if arrays were given."""
+        """The explained instance: a frame of one row, or an array if arrays were given."""
         table = self.schema.decode(self.row[None])
         return table[0] if self.schema.form.kind == "array" else table
 
@@ -153,6 +171,8 @@ class Explanation:
 
     def sentences(self) -> list[str]:
         """Say each counterfactual as one sentence."""
+        if self.schema.form.shape:
+            return sentences.cell_sentences(self.row, self.rows, self.decision, self.labels)
         return sentences.sentences(self.schema, self.row, self.rows, self.decision, self.labels)
 
     def to_json(self) -> str:
@@ -180,9 +200,29 @@ class Explanation:
             (word.capitalize(), sentences.decision_texts(self.decision, self.labels[:0], quote=True)[0]),
             ("Wanted", self.target),
             ("Found", f"{len(self)} of {self.k}"),
+            *([("Seen through", self.codec)] if self.codec else []),
         )
         note = str(self.shortfall or "")
-        return render.card(facts, self.schema, self.row, self.rows, outcome, note)
+        if not self.schema.form.shape:
+            return render.card(facts, self.schema, self.row, self.rows, outcome, note)
+        share = changed(self.rows, self.row).mean(axis=1)
+        line = render.Line("cells changed", "", tuple(f"{each:.1%}" for each in share))
+        return render.Card(facts, (), (), (outcome[0], line, *outcome[1:]), note)
+
+    @property
+    def _views(self) -> plots.Views:
+        shape = self.schema.form.shape
+        note = str(self.shortfall or "")
+        return plots.Views(
+            plots.kind_of(shape),
+            self.x,
+            self.counterfactuals,
+            self.decision,
+            self.decisions,
+            self.distance,
+            self.found_by,
+            note,
+        )
 
 
 class Explanations(Sequence[Explanation]):
@@ -369,7 +409,9 @@ class Explanations(Sequence[Explanation]):
         shares = self.importance()[:TOP]
         reasons = Counter(self.shortfalls["reason"].tolist()).most_common(TOP)
         notes = [f"{count:,} of {n:,} instances got fewer than asked for: {why}" for why, count in reasons]
-        listed = tuple((str(name), float(share)) for name, share in shares.items() if share)
+        # Of images and series it would be a list of single cells.
+        cells = bool(self.schema.form.shape)
+        listed = tuple((str(name), float(share)) for name, share in shares.items() if share and not cells)
         return render.Summary(facts, listed, tuple(notes))
 
 
@@ -382,6 +424,7 @@ def _item_to_plain(item: Explanation) -> dict[str, Any]:
         "shortfall": None if short is None else [short.asked, short.found, short.reason],
         "model": [item.model_calls, item.model_rows],
         "target": item.target,
+        "codec": item.codec,
     }
 
 
@@ -409,4 +452,5 @@ def _items_from_plain(plain: dict[str, Any], schema: Schema) -> Iterator[Explana
             model_calls=item["model"][0],
             model_rows=item["model"][1],
             target=item["target"],
+            codec=item["codec"],
         )

@@ -13,10 +13,13 @@ from counterpoint.codecs import Codec, Kernel
 from counterpoint.population import MOST, Population
 from counterpoint.schema import Schema
 from counterpoint.signals import as_signals, is_series
-from counterpoint.view import Direct, Instances, Through
+from counterpoint.view import Direct, Through
 
 # Of images and series so many cells are kept as known instances at most: about 10,000 images of 28 x 28.
 CELLS = 8_000_000
+
+# So many known instances show an adapter how a network wants them, and what its outputs look like.
+EXAMPLES = 1_000
 
 # A chosen window parts an axis into about so many blocks.
 BLOCKS = 24
@@ -58,8 +61,8 @@ class Constraints:
         given = [name for name in names if getattr(self, name) not in (None, ())]
         if given:
             raise ValueError(
-                f"{given[0]} is for the columns of tables; images and series take immutable, a mask of cells, and "
-                f"rule. Leave {given[0]} out."
+                f"{given[0]} is for the columns of tables; images and series take immutable, a mask of "
+                f"cells, and rule. Leave {given[0]} out."
             )
         return self.immutable
 
@@ -78,8 +81,8 @@ def learn(
 def chosen_codec(X: Any, model: Any = None) -> Codec | None:
     """Choose a codec for images and series whose caller names none; None for tables.
 
-    Arrays of three dimensions are series of channels, (n, channels, length), as aeon has them, and of four are
-    images. Windows part the time axis, or the height and width, into some two dozen blocks.
+    Arrays of three dimensions are series of channels, (n, channels, length), as aeon has them, and of four
+    are images. Windows part the time axis, or the height and width, into some two dozen blocks.
 
     Examples
     --------
@@ -108,8 +111,8 @@ def _learn_table(
     if not schema.actionable:
         raise ValueError("Every feature is immutable, so nothing can change; leave at least one free.")
     view = Direct(schema)
-    blackbox = BlackBox(model, view)
     rows = schema.encode(X)
+    blackbox = BlackBox(model, view, schema.decode(rows[:EXAMPLES]))
     labels = _checked(blackbox.predict(rows))
     return blackbox, Population.of(schema, rows, labels).sample(rng, MOST)
 
@@ -126,7 +129,7 @@ def _learn_signals(
     known = X if len(X) <= most else X[np.sort(rng.permutation(len(X))[:most])]
     instances = view.read(known)
     view = view.within(instances.rows)
-    blackbox = BlackBox(model, view)
+    blackbox = BlackBox(model, view, known[:EXAMPLES])
     labels = _checked(blackbox.about(instances).predict(instances.rows, np.arange(len(known))))
     return blackbox, Population(view.latent, instances.rows, labels, view.distance(instances.rows))
 

@@ -170,7 +170,9 @@ def _lines(task: Task, rows: Rows, of: Places) -> tuple[Places, Mask]:
     )
     together = np.flatnonzero(moves.any(axis=1))
     several = moves & (moves.sum(axis=1) > 1)[:, None]
-    origin, feature = _best(np.where(several, task.prices(rows, of), -np.inf), LINES)
+    origin, feature = _best(
+        np.where(several, task.prices(rows, of), -np.inf), task.affordable(LINES, least=1)
+    )
     single = np.zeros((len(origin), rows.shape[1]), dtype=np.bool_)
     single[np.arange(len(origin)), feature] = True
     return np.concatenate([together, origin]), np.concatenate([moves[together], single])

@@ -22,24 +22,29 @@ from counterpoint import storage
 from counterpoint.answers import Fitted
 from counterpoint.blackbox import BlackBox, Labels
 from counterpoint.bounds import Rules
-from counterpoint.distances import Distance
+from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
+from counterpoint.distances import Distance, Euclidean
 from counterpoint.explainers import Explainer
 from counterpoint.polish import Polish
 from counterpoint.population import Population
 from counterpoint.schema import Rows, Schema
 from counterpoint.selection import Selection
 from counterpoint.task import Rule
-from counterpoint.view import Direct
+from counterpoint.view import Direct, Instances, Through, View
 
 FORMAT = "counterpoint explainer"
-VERSION = 1
+VERSION = 2
 TEXT = "explainer.json"
 
 # A loaded explainer's model is asked about at most so many known instances, to see that it is the right one.
 ASKED = 100
 
-# Parameters that are objects, besides explainers.
-PARTS = (Polish, Selection)
+# Codecs that are saved with what they learned, and parameters that are objects, besides explainers.
+SAVED_CODECS = (Identity, Kernel, PCA, Autoencoder)
+PARTS = (Polish, Selection, *SAVED_CODECS)
+
+# Stands for a codec of the user's own.
+OWN = {"codec": "own"}
 
 Plain = Any
 
@@ -69,20 +74,29 @@ def save(explainer: Explainer, path: str | os.PathLike[str]) -> None:
     True
     """
     fitted = explainer._fitted()
+    known, codec = fitted.known, _codec(fitted.view)
     meta = {
         "format": FORMAT,
         "version": VERSION,
         "explainer": _to_plain(explainer, type(explainer).__name__),
         "schema": storage.schema_to_plain(fitted.schema),
+        "latent": storage.schema_to_plain(known.schema) if codec else None,
+        "codec": _to_plain(codec, "codec") if codec else None,
         "rule": fitted.rule is not None,
     }
-    known = fitted.known
     arrays = {"rows": known.rows, "labels": known.labels}
+    if codec:
+        # What known rows decode to is not quite what they were, and neither is the model's word on it.
+        arrays["said"] = fitted.blackbox.about(_nowhere(fitted.view)).predict(_asked(known.rows))
+    if isinstance(codec, SAVED_CODECS):
+        arrays |= {f"codec.{name}": array for name, array in codec.arrays().items()}
     arrays |= {f"distance.{field.name}": getattr(known.distance, field.name) for field in fields(Distance)}
     _write(Path(path), json.dumps(meta, allow_nan=False), arrays)
 
 
-def load(path: str | os.PathLike[str], model: Any, *, rule: Rule | None = None) -> Explainer:
+def load(
+    path: str | os.PathLike[str], model: Any, *, rule: Rule | None = None, codec: Codec | None = None
+) -> Explainer:
     """Load a fitted explainer that `save` wrote; it gives the same answers as the one that was saved.
 
     Parameters
@@ -94,6 +108,9 @@ def load(path: str | os.PathLike[str], model: Any, *, rule: Rule | None = None) 
         instances, to see that it decides as it did.
     rule
         The user's own test of candidates; needed if the saved explainer had one.
+    codec
+        The user's own fitted codec; needed if the saved explainer had one. Those of this library are in the
+        file.
 
     Examples
     --------
@@ -112,9 +129,12 @@ def load(path: str | os.PathLike[str], model: Any, *, rule: Rule | None = None) 
         )
     if rule is not None and not callable(rule):
         raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")
-    blackbox = BlackBox(model, Direct(saved.schema))
-    _check_model(blackbox, saved.known)
-    return saved.explainer.keep(Fitted(Rules.of(saved.schema), blackbox, saved.known, rule))
+    view = saved.view(path, codec)
+    asked = _asked(saved.known.rows)
+    example = view.decode(asked, _nowhere(view), np.zeros(len(asked), dtype=np.intp))
+    blackbox = BlackBox(model, view, example)
+    _check_model(blackbox.about(_nowhere(view)).predict(asked), saved.said)
+    return saved.explainer.keep(Fitted(Rules.of(saved.known.schema), blackbox, saved.known, rule))
 
 
 @dataclass(frozen=True)
@@ -125,6 +145,34 @@ class _Saved:
     schema: Schema
     known: Population
     rule: bool
+    said: Labels  # what the model says of some known rows
+    codec: Any  # None for tables, OWN for a codec of the user's
+
+    def view(self, path: Any, codec: Codec | None) -> View:
+        """Say how instances become rows, with the codec in the file or the user's own."""
+        if self.codec is None:
+            return Direct(self.schema)
+        if self.codec == OWN and codec is None:
+            raise ValueError(
+                f"The explainer in {path} was fitted with a codec of your own, which is not in the file; "
+                f"give codec=."
+            )
+        found: Any = codec if self.codec == OWN else self.codec
+        if self.codec == OWN:
+            self.explainer.codec = codec
+        fixed = np.array([feature.immutable for feature in self.schema.features])
+        return Through(self.schema, self.known.schema, found, fixed)
+
+
+def _asked(rows: Rows) -> Rows:
+    """Pick the known instances that a loaded explainer's model is asked about."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, ASKED).astype(np.intp))]
+
+
+def _nowhere(view: View) -> Instances:
+    """Make an instance that no row shares a value with, so that rows decode without anything kept."""
+    rows = np.full((1, len(view.latent.features)), np.nan)
+    return Instances(np.zeros((1, len(view.schema.features))), rows)
 
 
 def _write(path: Path, text: str, arrays: dict[str, NDArray[Any]]) -> None:
@@ -134,6 +182,7 @@ def _write(path: Path, text: str, arrays: dict[str, NDArray[Any]]) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"Cannot save to {path}: it is a folder; give the name of a file.")
     draft = path.with_name(f".{path.name}.{uuid4().hex}")
+    write: Any = np.lib.format.write_array
     try:
         with draft.open("xb") as file:
             with ZipFile(file, "w") as archive:
@@ -141,7 +190,7 @@ def _write(path: Path, text: str, arrays: dict[str, NDArray[Any]]) -> None:
                 archive.writestr(ZipInfo(TEXT), text, ZIP_DEFLATED)
                 for name, array in arrays.items():
                     with archive.open(_deflated(f"{name}.npy"), "w", force_zip64=True) as member:
-                        np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+                        write(member, np.asarray(array), allow_pickle=False)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
@@ -178,7 +227,8 @@ def _read(path: Path) -> _Saved:
 
 def _array(archive: ZipFile, name: str) -> NDArray[Any]:
     with archive.open(name) as member:
-        return np.asarray(np.lib.format.read_array(member, allow_pickle=False))
+        read: Any = np.lib.format.read_array
+        return np.asarray(read(member, allow_pickle=False))
 
 
 def _restore(path: Path, meta: dict[str, Plain], arrays: dict[str, NDArray[Any]]) -> _Saved:
@@ -190,8 +240,14 @@ def _restore(path: Path, meta: dict[str, Plain], arrays: dict[str, NDArray[Any]]
         scales: dict[str, Any] = {name: each if each.ndim else each.item() for name, each in stored.items()}
         distance = Distance(**scales)
         rows, labels = arrays["rows"], arrays["labels"]
-        _check_shapes(schema, rows, labels, distance)
-        return _Saved(explainer, schema, Population(schema, rows, labels, distance), bool(meta["rule"]))
+        codec = _restored_codec(meta["codec"], arrays)
+        latent = schema if codec is None else storage.schema_from_plain(meta["latent"])
+        if codec is not None:
+            distance = Euclidean(**scales)
+        _check_shapes(latent, rows, labels, distance)
+        known = Population(latent, rows, labels, distance)
+        said = _asked(labels) if codec is None else arrays["said"]
+        return _Saved(explainer, schema, known, bool(meta["rule"]), said, codec)
     except (_UnknownClassError, ImportError):
         raise
     except Exception as error:
@@ -213,23 +269,33 @@ def _check_shapes(schema: Schema, rows: Rows, labels: Labels, distance: Distance
         raise ValueError(f"its distance is not of {width} features")
 
 
-def _check_model(blackbox: BlackBox, known: Population) -> None:
+def _check_model(labels: Labels, expected: Labels) -> None:
     """Refuse a model that decides known instances differently from the one the explainer was fitted with."""
-    places = np.unique(np.linspace(0, len(known.rows) - 1, ASKED).astype(np.intp))
-    expected, labels = known.labels[places], blackbox.predict(known.rows[places])
     if labels.shape == expected.shape and labels.dtype.kind == expected.dtype.kind == "f":
         # The same model can differ in the last digits on another machine.
         same = np.isclose(labels, expected, rtol=1e-4, atol=1e-6)
     else:
-        same = labels == expected if labels.shape == expected.shape else np.zeros(len(places), dtype=np.bool_)
-    wrong = ~np.asarray(same).reshape(len(places), -1).all(axis=1)
+        same = labels == expected if labels.shape == expected.shape else np.zeros(len(labels), dtype=np.bool_)
+    wrong = ~np.asarray(same).reshape(len(labels), -1).all(axis=1)
     if wrong.any():
         first = int(np.argmax(wrong))
         raise ValueError(
-            f"The model decides {int(wrong.sum())} of {len(places)} known instances differently from the one "
+            f"The model decides {int(wrong.sum())} of {len(labels)} known instances differently from the one "
             f"the explainer was fitted with, the first as {labels[first]!s} instead of {expected[first]!s}. "
             f"Load it with that model, or fit again."
         )
+
+
+def _codec(view: View) -> Codec | None:
+    return view.codec if isinstance(view, Through) else None
+
+
+def _restored_codec(plain: Plain, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Make a codec from its parameters and arrays; None for tables, OWN for one that is not in the file."""
+    if plain is None or plain == OWN:
+        return plain
+    mine = {name.removeprefix("codec."): each for name, each in arrays.items() if name.startswith("codec.")}
+    return _from_plain(plain).with_arrays(mine)
 
 
 class _UnknownClassError(ValueError):
@@ -238,6 +304,8 @@ class _UnknownClassError(ValueError):
 
 def _to_plain(value: Any, where: str) -> Plain:
     """Turn a parameter into plain data; `where` names it, should that fail."""
+    if isinstance(value, Codec) and not isinstance(value, (Explainer, *PARTS)):
+        return OWN
     if isinstance(value, (Explainer, *PARTS)):
         if not is_dataclass(value):
             raise TypeError(f"{where} cannot be saved: {type(value).__name__} is no dataclass; make it one.")
@@ -261,6 +329,8 @@ def _to_plain(value: Any, where: str) -> Plain:
 
 def _from_plain(plain: Plain) -> Any:
     """Turn plain data back into a parameter."""
+    if plain == OWN:
+        return None
     if not isinstance(plain, dict):
         return plain
     if "class" in plain:

@@ -24,6 +24,9 @@ from counterpoint.task import Places, Task, nearest
 NEAR = 100
 REFERENCE = 5_000
 
+# Where more features than this change on average, as among pixels, each is worth less.
+MANY = 8
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -39,7 +42,8 @@ class Selection:
     implausibility
         The price of being as far from the nearest known instance as the pool is on average.
     changes
-        The price of each changed feature.
+        The price of each changed feature; where the pool changes more than eight on average, it is so much
+        less that this average costs as much as eight.
     redundancy
         The price of lying behind another choice, or before it: the same changes taken further, or further
         changes added. It makes each answer an action of its own.
@@ -85,7 +89,8 @@ class Selection:
     def costs(self, task: Task, finds: Finds) -> Row:
         """Price each find: distance, implausibility and number of changes."""
         rows, of = finds.rows, finds.of
-        cost = self.changes * task.changed(rows, of).sum(axis=1)
+        counts = task.changed(rows, of).sum(axis=1)
+        cost = self.changes * np.minimum(counts, MANY * _relative(counts, of))
         cost = cost + self.distance * _relative(task.distance(rows, of), of)
         if self.implausibility:
             cost += self.implausibility * _relative(implausibility(task, finds), of)
@@ -120,7 +125,7 @@ def _relative(values: Row, of: Places) -> Row:
     """Divide values by their mean over each instance's finds."""
     counts = np.bincount(of)
     means = np.bincount(of, values) / np.maximum(counts, 1)
-    return values / np.where(means > 0, means, 1.0)[of]
+    return np.asarray(values / np.where(means > 0, means, 1.0)[of])
 
 
 def implausibility(task: Task, finds: Finds) -> Row:

@@ -196,6 +196,22 @@ def sentences(schema: Schema, row: Row, rows: Rows, decision: Any, labels: Label
     ]
 
 
+def cell_sentences(row: Row, rows: Rows, decision: Any, labels: Labels) -> list[str]:
+    """Say each counterfactual of an image or a series as one sentence.
+
+    Examples
+    --------
+    >>> cell_sentences(np.zeros(4), np.array([[0.0, 0, 1, 0]]), 7, np.array([9]))
+    ['If 1 of 4 cells were different, the decision would be 9 instead of 7.']
+    """
+    word = decision_word(decision, labels)
+    return [
+        f"If {count} of {len(row)} cells were different, "
+        f"{_outcome_text(word, *decision_texts(decision, labels[i : i + 1], quote=True))}."
+        for i, count in enumerate(changed(rows, row).sum(axis=1).tolist())
+    ]
+
+
 def _changes_text(schema: Schema, row: Row, other: Row, mask: Any) -> str:
     """Say what differs: "age were 45 instead of 31 and job were ..."."""
     parts = []

@@ -1,7 +1,7 @@
 """Instances that are arrays themselves: images and series, as the caller has them.
 
-Images are (n, h, w) or (n, h, w, channels), series (n, length) or (n, channels, length). All cells hold numbers
-of one dtype and one range.
+Images are (n, h, w) or (n, h, w, channels), series (n, length) or (n, channels, length). All cells hold
+numbers of one dtype and one range.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from counterpoint.tables import Form
 # A value that is further outside the known range than this share of it is of another scale.
 MARGIN = 0.5
 
-# From so many columns on, and if neighbouring columns are so much more alike than others, a table is a series.
+# From so many columns on, and if neighbouring columns are so much more alike than others, a table is a
+# series.
 LENGTH = 16
 ALIKE = 0.6
 
@@ -27,8 +28,8 @@ def as_signals(X: Any) -> NDArray[Any]:
     array = np.asarray(X)
     if array.ndim not in (2, 3, 4) or not array.size:
         raise ValueError(
-            f"Images must be an array of shape (n, h, w) or (n, h, w, channels), series one of shape (n, length) or "
-            f"(n, channels, length), got shape {array.shape}."
+            f"Images must be an array of shape (n, h, w) or (n, h, w, channels), series one of shape (n, "
+            f"length) or (n, channels, length), got shape {array.shape}."
         )
     if array.dtype.kind not in "iuf":
         raise TypeError(f"Images and series must hold numbers, got an array of {array.dtype}.")
@@ -64,13 +65,15 @@ def check_values(signals: NDArray[Any], schema: Schema, what: str) -> NDArray[An
     if signals.dtype.kind not in "iuf":
         raise TypeError(f"{what} must hold numbers, got an array of {signals.dtype}.")
     if not np.isfinite(signals).all():
-        raise ValueError(f"{what} holds NaN or infinite values; images and series must be complete. Fill them in.")
+        raise ValueError(
+            f"{what} holds NaN or infinite values; images and series must be complete. Fill them in."
+        )
     (low, high), found = schema.features[0].seen, (float(signals.min()), float(signals.max()))
     margin = MARGIN * (high - low)
     if len(signals) and (found[0] < low - margin or found[1] > high + margin):
         raise ValueError(
-            f"{what} has values from {found[0]:g} to {found[1]:g}, the known instances from {low:g} to {high:g}. "
-            f"Scale it as they are."
+            f"{what} has values from {found[0]:g} to {found[1]:g}, the known instances from {low:g} to "
+            f"{high:g}. Scale it as they are."
         )
     held = signals.astype(dtype)
     if dtype.kind in "iu" and (held != signals).any():
@@ -81,8 +84,8 @@ def check_values(signals: NDArray[Any], schema: Schema, what: str) -> NDArray[An
 def is_series(X: Any, model: Any) -> bool:
     """Tell whether a two-dimensional array is series rather than a table.
 
-    It is, if the model is a classifier of series (aeon's or sktime's), or if it has many columns of numbers and
-    neighbouring ones are far more alike than any two: values that follow each other in time.
+    It is, if the model is a classifier of series (aeon's or sktime's), or if it has many columns of numbers
+    and neighbouring ones are far more alike than any two: values that follow each other in time.
 
     Examples
     --------

@@ -55,7 +55,6 @@ class Surrogate:
             total += weights[_place(rows[..., feature], cut)]
         return total
 
-
     def gain(self, values: Rows, own: Rows, feature: NDArray[np.intp]) -> Rows:
         """Say how much more changed values speak for a flip than x's own do; one column a change."""
         gain = np.empty(values.shape)
@@ -71,10 +70,10 @@ class Surrogate:
 def _cuts(column: Row, is_category: bool, bins: int) -> Row:
     """Divide a feature's values: between any two categories, at quantiles and at equal widths of numbers."""
     if is_category:
-        return np.arange(np.nanmax(column)) + 0.5
+        return np.asarray(np.arange(np.nanmax(column)) + 0.5, dtype=np.float64)
     known = column[~np.isnan(column)]
     if not len(known):
-        return known
+        return np.asarray(known)
     inner = np.linspace(0, 1, bins + 1)[1:-1]
     # Quantiles alone see nothing of a feature that is 0 for most.
     return np.unique(

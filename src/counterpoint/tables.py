@@ -21,7 +21,8 @@ Column = NDArray[Any]
 class Form:
     """A table without its rows: what library it comes from, its column names and their dtypes.
 
-    Where instances are arrays themselves, images or series, `shape` is theirs, and their cells are the columns.
+    Where instances are arrays themselves, images or series, `shape` is theirs, and their cells are the
+    columns.
 
     Examples
     --------

@@ -27,7 +27,7 @@ from counterpoint.target import Target
 T = TypeVar("T")
 
 # Rows of more features than this are dear, and fewer of them are asked about.
-WIDE = 100
+WIDE = 25
 
 Places = NDArray[np.intp]
 
@@ -134,7 +134,8 @@ class Task:
 
         A search need not heed it, but memory and time are spent on cells, not on rows.
         """
-        return max(min(count, least), count * WIDE // max(WIDE, self.x.shape[1]))
+        width = int(self.x.shape[1])
+        return max(min(count, least), count * WIDE // max(WIDE, width))
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Build a thing once for all tasks that pose the same question to the same known instances."""

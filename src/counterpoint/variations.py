@@ -48,6 +48,6 @@ def _feature_values(task: Task, column: Row, feature: int, bins: int) -> Row:
         return np.unique(column)
     numbers, missing = column[~np.isnan(column)], column[np.isnan(column)][:1]
     if not len(numbers):
-        return missing
+        return np.asarray(missing)
     edges = np.linspace(numbers.min(), numbers.max(), bins + 1)
     return np.concatenate([np.unique((edges[1:] + edges[:-1]) / 2), missing])

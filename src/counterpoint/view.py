@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.codecs import Codec, LocalCodec
-from counterpoint.distances import Distance
+from counterpoint.distances import Distance, Euclidean
 from counterpoint.schema import Feature, Rows, Schema
 from counterpoint.signals import as_signals, check_values, signal_schema
 from counterpoint.tables import Form
 
 Places = NDArray[np.intp]
 
-# The decoder is tried at so many known instances, to see how far each latent feature moves what it decodes to.
+# The decoder is tried at so many known instances, to see how far each latent feature moves what it decodes
+# to.
 PROBED = 20
 
 
@@ -42,6 +43,11 @@ class View(Protocol):
     @property
     def latent(self) -> Schema:
         """What the features of a row are."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What instances are seen through, in words; nothing if they are seen directly."""
         ...
 
     def read(self, X: Any) -> Instances:
@@ -76,6 +82,11 @@ class Direct:
         """What the features of a row are."""
         return self.schema
 
+    @property
+    def name(self) -> str:
+        """Nothing lies between."""
+        return ""
+
     def read(self, X: Any) -> Instances:
         """Read a table."""
         rows = self.schema.encode(X)
@@ -104,8 +115,8 @@ class Through:
     """Images and series, seen through a codec.
 
     What is not changed in a row is kept from x exactly. With a codec whose latent features stand for certain
-    cells (`LocalCodec`), those are the cells of all features that keep x's value; what changes is decoded. With
-    any other codec the whole of an instance is decoded, and x's own row stands for x itself.
+    cells (`LocalCodec`), those are the cells of all features that keep x's value; what changes is decoded.
+    With any other codec the whole of an instance is decoded, and x's own row stands for x itself.
     """
 
     schema: Schema
@@ -123,8 +134,8 @@ class Through:
             codec = codec.fit(X)
         if mask.any() and not isinstance(codec, LocalCodec):
             raise ValueError(
-                f"immutable cannot be kept with {codec!r}: each of its latent features reaches every cell, so no "
-                f"region stays as it is. Use Identity() or Kernel(), or leave immutable out."
+                f"immutable cannot be kept with {codec!r}: each of its latent features reaches every cell, "
+                f"so no region stays as it is. Use Identity() or Kernel(), or leave immutable out."
             )
         schema = replace(
             schema,
@@ -134,8 +145,13 @@ class Through:
             ),
         )
         view = cls(schema, schema, codec, mask)
-        rows = view.encode(X[: max(1, min(len(X), 2))])
-        return replace(view, latent=view._latent(rows.shape[1]))
+        return replace(view, latent=view._latent(view._tried(X[:2]).shape[1]))
+
+    @property
+    def name(self) -> str:
+        """The codec, in words."""
+        own = type(self.codec).__repr__ is object.__repr__
+        return type(self.codec).__name__ if own else repr(self.codec)
 
     def within(self, rows: Rows) -> Through:
         """Let latent features take the values that known rows have."""
@@ -153,17 +169,22 @@ class Through:
     def read_one(self, x: Any) -> Instances:
         """Read one instance, with or without an axis of length 1 before the others."""
         signal = np.asarray(x)
-        if signal.shape == self.schema.form.shape:
-            signal = signal[None]
-        return self.read(check_values(signal, self.schema, "x"))
+        if signal.shape == (1, *self.schema.form.shape):
+            signal = signal[0]
+        if signal.shape != self.schema.form.shape:
+            raise ValueError(
+                f"x must be one instance of the shape of the known ones, {self.schema.form.shape}, got an "
+                f"array of shape {signal.shape}."
+            )
+        return self.read(check_values(signal[None], self.schema, "x"))
 
     def encode(self, signals: NDArray[Any]) -> Rows:
         """Encode instances, and check what the codec gives."""
         rows = np.asarray(self.codec.encode(signals), dtype=np.float64)
         if rows.ndim != 2 or len(rows) != len(signals):
             raise ValueError(
-                f"{_name(self.codec)}.encode must give one row an instance: {len(signals)} instances of shape "
-                f"{signals.shape[1:]}, got an array of shape {rows.shape}."
+                f"{_name(self.codec)}.encode must give one row an instance: {len(signals)} instances of "
+                f"shape {signals.shape[1:]}, got an array of shape {rows.shape}."
             )
         if not np.isfinite(rows).all():
             raise ValueError(f"{_name(self.codec)}.encode gave NaN or infinite values for some instances.")
@@ -183,11 +204,31 @@ class Through:
 
     def cells(self, rows: Rows, about: Instances, of: Places) -> Rows:
         """Give the cells of what rows decode to."""
+        if not len(rows):
+            return about.cells[:0]
         return np.asarray(self.decode(rows, about, of).reshape(len(rows), -1), dtype=np.float64)
 
     def distance(self, rows: Rows) -> Distance:
-        """Price each latent feature by how far it moves the cells of what it decodes to, on average."""
-        return Distance.weighted(self._reach(rows), np.median(rows, axis=0))
+        """Learn the Euclidean distance of what rows decode to, as far as each feature alone tells."""
+        return Euclidean.weighted(self._reach(rows), np.median(rows, axis=0))
+
+    def _tried(self, signals: NDArray[Any]) -> Rows:
+        """Encode and decode some instances, to see that the codec is one for them."""
+        try:
+            rows = self.encode(signals)
+            self._decoded(rows)
+            local = isinstance(self.codec, LocalCodec) and self.codec.cells.shape != self.schema.form.shape
+        except Exception as error:
+            raise ValueError(self._unfit(f"{type(error).__name__}: {error}")) from error
+        if local:
+            raise ValueError(self._unfit(f"its cells are of shape {self.codec.cells.shape}"))  # type: ignore[attr-defined]
+        return rows
+
+    def _unfit(self, why: str) -> str:
+        return (
+            f"{_name(self.codec)} does not encode and decode instances of shape {self.schema.form.shape}: "
+            f"{why} If it was fitted on others, give one that is not fitted, or fitted on these."
+        )
 
     def _decoded(self, rows: Rows) -> NDArray[Any]:
         """Decode rows, check the result, and bring it to what the caller's instances can hold."""
@@ -219,15 +260,14 @@ class Through:
         return Schema(features, Form("array", names, (dtype,) * width))
 
     def _reach(self, rows: Rows) -> NDArray[np.float64]:
-        """Measure how far one unit of each latent feature moves a cell, on average over the cells."""
+        """Measure how far one unit of each latent feature moves what a row decodes to."""
         if isinstance(self.codec, LocalCodec):
-            flat = self.codec.cells.ravel()
-            return np.bincount(flat, minlength=rows.shape[1]) / len(flat)
+            return np.sqrt(np.bincount(self.codec.cells.ravel(), minlength=rows.shape[1]))
         probes = rows[np.linspace(0, len(rows) - 1, min(PROBED, len(rows))).astype(np.intp)]
         step = np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1.0) / 2
         moved = np.concatenate([probes, *(probes + step * axis for axis in np.eye(rows.shape[1]))])
         decoded = self._decoded(moved).astype(np.float64).reshape(rows.shape[1] + 1, len(probes), -1)
-        reach = np.abs(decoded[1:] - decoded[:1]).mean(axis=(1, 2)) / step
+        reach = np.sqrt(np.square(decoded[1:] - decoded[:1]).sum(axis=2).mean(axis=1)) / step
         return np.where(reach > 0, reach, reach[reach > 0].min(initial=1.0))
 
 
@@ -239,8 +279,8 @@ def _mask(fixed: Any, schema: Schema) -> NDArray[np.bool_]:
     mask = np.asarray(fixed)
     if mask.shape != shape or mask.dtype != np.bool_:
         raise ValueError(
-            f"immutable must be a mask of an instance's cells, True where nothing may change: an array of bools "
-            f"of shape {shape}, got {mask.dtype} of shape {mask.shape}."
+            f"immutable must be a mask of an instance's cells, True where nothing may change: an array of "
+            f"bools of shape {shape}, got {mask.dtype} of shape {mask.shape}."
         )
     return mask.ravel()
 

@@ -25,8 +25,8 @@ class Kernel:
     window
         How long a window is: one number for all axes, or one number an axis. With one number, an axis of
         length 1 and the channels of images (the last axis of three) are not windowed over. Series of several
-        channels take a pair, such as ``(1, 4)``: each channel has windows of its own. What is left at an end is
-        a smaller window.
+        channels take a pair, such as ``(1, 4)``: each channel has windows of its own. What is left at an end
+        is a smaller window.
 
     Examples
     --------
@@ -43,7 +43,9 @@ class Kernel:
     def __post_init__(self) -> None:
         sizes = [self.window] if isinstance(self.window, int | np.integer) else list(self.window)
         if not sizes or not all(isinstance(size, int | np.integer) and size >= 1 for size in sizes):
-            raise ValueError(f"Kernel.window must be a whole number from 1 on, or one an axis, got {self.window!r}.")
+            raise ValueError(
+                f"Kernel.window must be a whole number from 1 on, or one an axis, got {self.window!r}."
+            )
 
     def fit(self, X: Signals) -> Self:
         """Learn the shape of instances."""
@@ -52,8 +54,8 @@ class Kernel:
         self.__dict__.pop("_sorted", None)
         if not isinstance(self.window, int | np.integer) and len(self.window) != len(self.shape_):
             raise ValueError(
-                f"Kernel.window must have one number for each of the {len(self.shape_)} axes of an instance of "
-                f"shape {self.shape_}, got {tuple(self.window)}."
+                f"Kernel.window must have one number for each of the {len(self.shape_)} axes of an instance "
+                f"of shape {self.shape_}, got {tuple(self.window)}."
             )
         return self
 

@@ -21,11 +21,11 @@ from counterpoint.bounds import Rules
 from counterpoint.codecs import Codec
 from counterpoint.engine import run
 from counterpoint.explanation import Explanation, Explanations
-from counterpoint.pool import Asking, Finds, Pool
 from counterpoint.learning import Constraints, learn
+from counterpoint.pool import Asking, Finds, Pool
 from counterpoint.schema import Schema
 from counterpoint.task import Places, Rule, Search, Task
-from counterpoint.view import Instances
+from counterpoint.view import Instances, Through
 
 # Instances are explained so many at a time, and fewer where they have many features: it bounds memory.
 WAVE = 128
@@ -90,16 +90,16 @@ class Explainer(ABC):
         model
             Anything with ``predict``, or a callable from rows to labels.
         X
-            The known instances: a pandas or polars frame, or an array; images or series, if it has more than two
-            dimensions or the explainer has a codec.
+            The known instances: a pandas or polars frame, or an array; images or series, if it has more than
+            two dimensions or the explainer has a codec.
         schema
-            What the columns are; inferred from X if not given. This and the further constraints are for tables;
-            of images and series, `immutable` and `rule` hold.
+            What the columns are; inferred from X if not given. This and the further constraints are for
+            tables; of images and series, `immutable` and `rule` hold.
         categorical
             Features to take as categorical although they hold numbers.
         immutable
-            Features that a counterfactual keeps; of images and series, a mask of cells, True where nothing may
-            change.
+            Features that a counterfactual keeps; of images and series, a mask of cells, True where nothing
+            may change.
         ranges
             Admissible values a feature: a pair (low, high), or a list of categories.
         increase, decrease
@@ -190,6 +190,12 @@ class Explainer(ABC):
         """Choose the places of at most k finds for each instance: here, the nearest ones."""
         order = np.lexsort([task.distance(finds.rows, finds.of), finds.of])
         return [order[finds.places(instance)[: task.k]] for instance in range(len(task))]
+
+    @property
+    def codec_(self) -> Codec | None:
+        """How images and series become rows, as it was given or chosen at `fit`; None for tables."""
+        view = self._fitted().view
+        return view.codec if isinstance(view, Through) else None
 
     def clone(self) -> Self:
         """Return an unfitted explainer with the same parameters."""

@@ -166,7 +166,7 @@ class _Nursery:
     def _mixed(self, shape: tuple[int, ...]) -> Rows:
         """Draw each value from another donor."""
         places = self.rng.integers(len(self.donors), size=(*shape, self.donors.shape[1]))
-        return self.donors[places, np.arange(self.donors.shape[1])]
+        return np.asarray(self.donors[places, np.arange(self.donors.shape[1])])
 
     def _projected(self, rows: Rows) -> Rows:
         return self.task.project(*self._flat(rows)).rows.reshape(rows.shape)

@@ -76,7 +76,7 @@ class _Shadow:
         # Of very many features each split looks at a draw, or training would take longer than all else.
         tree = DecisionTreeClassifier(
             min_samples_leaf=max(1, int(share * len(rows))),
-            max_features=min(WIDE, rows.shape[1]),
+            max_features=min(4 * WIDE, rows.shape[1]),
             random_state=task.stream[0],
         )
         tree.fit(_in_float32(rows), flips)

@@ -1,0 +1,115 @@
+"""A torch module as a function from arrays to labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+
+from counterpoint.adapters.layouts import Array, Inputs, Layout
+from counterpoint.adapters.network import Network, first_of
+from counterpoint.adapters.outputs import LOGIT, PROBABILITY
+
+# Layers after the deciding one that do not change what a single output says.
+IDLE = {"Dropout", "Flatten", "Identity", "Unflatten"}
+
+
+class TorchModel(Network):
+    """A torch module, TorchScript's included, as a function from arrays to labels.
+
+    Parameters are those of `Network`. It is asked without gradients, in evaluation mode (and is put back
+    as it was), on the device and in the dtype of its parameters. Whole numbers stay whole if the first
+    layer is an embedding. Of several outputs the one named logits counts, else the first.
+
+    Examples
+    --------
+    >>> import torch
+    >>> layers = [torch.nn.Conv2d(1, 3, 5), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten()]
+    >>> images = np.random.default_rng(0).uniform(size=(4, 28, 28))
+    >>> model = TorchModel(torch.nn.Sequential(*layers), classes=["bag", "coat", "shoe"]).on(images)
+    >>> model.layout, model(images).shape
+    ('add channel first', (4,))
+    """
+
+    order: ClassVar[tuple[Layout, ...]] = (
+        "as given",
+        "add channel first",
+        "move channels first",
+        "add channel last",
+        "move channels last",
+        "flat",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        lazy = _torch().nn.parameter.is_lazy
+        # Trying the module would fix the shapes, perhaps to those of a wrong layout.
+        if any(lazy(tensor) for tensor in self.model.parameters()):
+            raise TypeError("The torch module is not trained yet: it has parameters without a shape.")
+
+    def _run(self, inputs: Inputs) -> Array:
+        torch = _torch()
+        device, dtype = self._home()
+        kept = inputs[0].dtype.kind in "iu" and self._starts_with_embedding()
+        # A copy, because torch refuses or warns of arrays that are read-only or run backwards.
+        batch = torch.from_numpy(np.array(inputs[0], dtype=np.int64 if kept else np.float64, order="C"))
+        with torch.no_grad(), at_rest(self.model):
+            outputs = first_of(self.model(batch.to(device=device, dtype=None if kept else dtype)))
+        if not isinstance(outputs, torch.Tensor):
+            raise TypeError(f"the module returned a {type(outputs).__name__}, not a tensor")
+        outputs = outputs.detach().cpu()
+        # numpy has no bfloat16.
+        return np.asarray((outputs.double() if outputs.is_floating_point() else outputs).numpy())
+
+    def _home(self) -> tuple[Any, Any]:
+        """Find the device and the dtype of the module's numbers."""
+        tensors = [*self.model.parameters(), *self.model.buffers()]
+        floats = [tensor for tensor in tensors if tensor.is_floating_point()]
+        return (tensors[0].device if tensors else "cpu"), (floats[0].dtype if floats else _torch().float32)
+
+    def _starts_with_embedding(self) -> bool:
+        leaves = (part for part in self.model.modules() if not any(True for _ in part.children()))
+        return _name(next(leaves)).startswith("Embedding")
+
+    def _last_layer(self) -> float | None:
+        # Only the layers of a Sequential are certain to run in the order in which they are listed.
+        part = self.model
+        while _name(part) == "Sequential":
+            layers = [layer for layer in part.children() if _name(layer) not in IDLE]
+            if not layers:
+                return None
+            part = layers[-1]
+        return {"Sigmoid": PROBABILITY, "Linear": LOGIT}.get(_name(part))
+
+
+@contextmanager
+def at_rest(module: Any) -> Iterator[None]:
+    """Put a module into evaluation mode, and every part of it back into the mode that it was in."""
+    # A frozen TorchScript module has no mode.
+    modes = [(part, part.training) for part in module.modules() if hasattr(part, "training")]
+    if not any(training for _, training in modes):
+        yield
+        return
+    module.eval()
+    try:
+        yield
+    finally:
+        # First by its own method, which may do more than set the mode, then the parts that differ.
+        module.train(modes[0][1])
+        for part, training in modes:
+            part.training = training
+
+
+def _name(module: Any) -> str:
+    """Name a module's class; a TorchScript module keeps that of the module it was made from."""
+    return str(getattr(module, "original_name", type(module).__name__))
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError("TorchModel needs torch: pip install 'counterpoint[torch]'") from error
+    return torch
