@@ -141,7 +141,9 @@ class Distance:
 
     def _scaled(self, rows: Rows) -> Rows:
         """Scale the numbers so that city-block distance is the mean over features of MAD units."""
-        numbers = ((rows - self.median) * self.weight)[:, self.continuous]
+        numbers = (rows - self.median) * self.weight
+        if len(self.continuous) < rows.shape[1]:
+            numbers = numbers[:, self.continuous]
         if self.may_miss.any():
             missing = np.isnan(rows[:, self.may_miss]) * self.lost[self.may_miss]
             numbers = np.hstack([np.nan_to_num(numbers), missing])

@@ -20,7 +20,7 @@ from counterpoint.pool import Asking, Finds, Pool
 from counterpoint.population import Population
 from counterpoint.selection import BALANCED, Selection
 from counterpoint.surrogate import Surrogate
-from counterpoint.task import Places, Question, Search, Task, cheapest_of_each
+from counterpoint.task import WIDE, Places, Question, Search, Task, cheapest_of_each
 
 # What is needed is learned at `fit` for so many decisions at most, and for more when they are asked about.
 AHEAD = 10
@@ -148,7 +148,9 @@ class Ensemble(Explainer):
         for place, kind in enumerate(_least_used(rng, len(used), self.size)):
             # A few features at a time find small changes, all of them find a change where small ones fail:
             # the first voice of a kind has them all, the next a few, and so on.
-            count = few if used[kind] % 2 else len(actionable)
+            # Where there are very many, those that look at each feature by itself have a few only.
+            alone = len(actionable) > 4 * WIDE and isinstance(self.explainers[kind], BruteForce | Guided)
+            count = few if used[kind] % 2 or alone else len(actionable)
             used[kind] += 1
             features = tuple(int(feature) for feature in rng.permutation(actionable)[:count])
             sample = known.sample(np.random.default_rng([self.seed, 2, place]), size)

@@ -41,9 +41,11 @@ class Surrogate:
     def _fit(cls, task: Task, bins: int) -> Self:
         rows, flips = task.known.rows, task.flips(task.known.labels)
         is_category = task.known.distance.is_category
-        cuts = tuple(_cuts(rows[:, f], is_category[f], bins) for f in range(rows.shape[1]))
-        weights = tuple(_weights(_place(rows[:, f], cut), flips, len(cut) + 2) for f, cut in enumerate(cuts))
-        return cls(cuts, weights)
+        cuts, weights = [np.empty(0)] * rows.shape[1], [np.zeros(2)] * rows.shape[1]
+        for f in task.features.tolist():  # what cannot change speaks for nothing
+            cuts[f] = _cuts(rows[:, f], is_category[f], bins)
+            weights[f] = _weights(_place(rows[:, f], cuts[f]), flips, len(cuts[f]) + 2)
+        return cls(tuple(cuts), tuple(weights))
 
     def score(self, rows: Rows) -> Row:
         """Say how much rows look like flipping: a sum of log-odds, higher is more.

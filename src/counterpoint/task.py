@@ -118,16 +118,17 @@ class Task:
         """Tell which cells differ from x."""
         return changed(rows, self.x[of])
 
-    def unlike(self) -> Rows:
-        """Known instances that are decided differently; all of them if none is."""
+    def unlike(self) -> Places:
+        """Places of the known instances that are decided differently; of all of them if none is."""
         return self.once("unlike", self._find_unlike)
 
     def nearest_unlike(self, count: int) -> Question:
         """Find the known instances that are decided differently, nearest first over this task's features."""
         distance = self.known.distance.over(self.features)
-        unlike = self.once("embedded unlike", lambda: distance.embed(self.unlike()))
-        places = nearest(distance.measure(distance.embed(self.x), unlike), count)
-        return Question(self.unlike()[places.ravel()], np.repeat(np.arange(len(self)), places.shape[1]))
+        unlike, known = self.unlike(), self.known.rows
+        embedded = self.once("embedded unlike", lambda: distance.embed(known[unlike]))
+        places = nearest(distance.measure(distance.embed(self.x), embedded), count)
+        return Question(known[unlike[places.ravel()]], np.repeat(np.arange(len(self)), places.shape[1]))
 
     def affordable(self, count: int, least: int = 10) -> int:
         """Say how many rows to ask about where `count` would do, as rows of very many features are dear.
@@ -159,9 +160,9 @@ class Task:
         """The instances made ready for measuring."""
         return self.known.distance.embed(self.x)
 
-    def _find_unlike(self) -> Rows:
+    def _find_unlike(self) -> Places:
         flips = self.flips(self.known.labels)
-        return self.known.rows[flips] if flips.any() else self.known.rows
+        return np.flatnonzero(flips if flips.any() else np.ones(len(flips)))
 
 
 def nearest(away: Rows, count: int) -> Places:

@@ -37,17 +37,24 @@ class Singles(NamedTuple):
 
 def _values(task: Task, bins: int) -> tuple[Places, Row]:
     """Find the values that each feature is tried with, from instances decided differently."""
-    unlike = task.unlike()
-    values = [_feature_values(task, unlike[:, feature], int(feature), bins) for feature in task.features]
+    unlike = task.known.rows[np.ix_(task.unlike(), task.features)]
+    numbers = unlike[:, ~task.known.distance.is_category[task.features]]
+    low, high = (_over_known(np.fmin, numbers), _over_known(np.fmax, numbers))
+    edges = np.linspace(low, high, bins + 1)
+    centres = iter(((edges[1:] + edges[:-1]) / 2).T)
+    missing = np.isnan(unlike).any(axis=0)
+    values = []
+    for place, feature in enumerate(task.features.tolist()):
+        if task.known.distance.is_category[feature]:
+            values.append(np.unique(unlike[:, place]))
+        else:
+            # np.unique would sort and keep NaN; of a constant feature, or one that is missing, all are alike.
+            found = next(centres)
+            found = found[:1] if not found[0] < found[-1] else found
+            values.append(np.append(found[~np.isnan(found)], [np.nan] * int(missing[place])))
     return np.repeat(task.features, [len(each) for each in values]), np.concatenate([np.empty(0), *values])
 
 
-def _feature_values(task: Task, column: Row, feature: int, bins: int) -> Row:
-    """Take the observed categories, or the centres of equal-width bins."""
-    if task.known.schema.features[feature].is_categorical:
-        return np.unique(column)
-    numbers, missing = column[~np.isnan(column)], column[np.isnan(column)][:1]
-    if not len(numbers):
-        return np.asarray(missing)
-    edges = np.linspace(numbers.min(), numbers.max(), bins + 1)
-    return np.concatenate([np.unique((edges[1:] + edges[:-1]) / 2), missing])
+def _over_known(extreme: np.ufunc, columns: Rows) -> Row:
+    """Find the smallest or largest number of each column; NaN where all are missing."""
+    return np.asarray(extreme.reduce(columns, axis=0)) if columns.size else np.empty(columns.shape[1])

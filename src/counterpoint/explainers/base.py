@@ -29,7 +29,7 @@ from counterpoint.view import Instances, Through
 
 # Instances are explained so many at a time, and fewer where they have many features: it bounds memory.
 WAVE = 128
-CELLS = 40_000
+CELLS = 27_000
 
 
 class Explainer(ABC):

@@ -66,13 +66,12 @@ class CaseBased(Explainer):
 
     def _adapted(self, task: Task, rows: Rows, of: Places, differs: NDArray[np.bool_]) -> Question:
         """Take the differing features' values from the unlike instances nearest to each candidate."""
-        distance = task.known.distance
-        unlike = task.once("lenders", lambda: distance.embed(task.unlike()))
-        lenders = nearest(distance.measure(distance.embed(rows), unlike), self.instances)
+        distance, known, unlike = task.known.distance, task.known.rows, task.unlike()
+        embedded = task.once("lenders", lambda: distance.embed(known[unlike]))
+        lenders = nearest(distance.measure(distance.embed(rows), embedded), self.instances)
         of = np.repeat(of, lenders.shape[1])
-        lent = np.where(
-            np.repeat(differs, lenders.shape[1], axis=0), task.unlike()[lenders.ravel()], task.x[of]
-        )
+        values = known[unlike[lenders.ravel()]]
+        lent = np.where(np.repeat(differs, lenders.shape[1], axis=0), values, task.x[of])
         return task.project(lent, of)
 
     def _library(self, task: Task) -> _Library:

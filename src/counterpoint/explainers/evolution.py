@@ -60,7 +60,8 @@ class Evolution(Explainer):
 
     def search(self, task: Task) -> Search:
         """Breed on the surrogate, ask about the best, and breed from what flips, ever nearer to x."""
-        nursery = _Nursery(task, Surrogate.of(task), task.rng(), task.unlike(), self.islands, self.population)
+        donors = task.known.rows[task.unlike()]
+        nursery = _Nursery(task, Surrogate.of(task), task.rng(), donors, self.islands, self.population)
         parents, enough = nursery.founders(), np.full(len(task), np.inf)
         finds, left = [task.x[:0]] * len(task), np.full(len(task), self.rounds)
         while (left > 0).any():

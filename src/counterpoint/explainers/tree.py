@@ -65,7 +65,7 @@ class _Shadow:
     threshold: Row
     goes_left: NDArray[np.bool_]  # leaf × node: the path takes the node's left side
     goes_right: NDArray[np.bool_]
-    members: list[Rows]
+    members: list[Places]
     width: int
 
     @classmethod
@@ -92,7 +92,7 @@ class _Shadow:
             goes_right=np.array([right[leaf] for leaf in leaves], dtype=np.bool_).reshape(
                 len(leaves), len(inner)
             ),
-            members=[rows[flips & (home == leaf)] for leaf in leaves],
+            members=[np.flatnonzero(flips & (home == leaf)) for leaf in leaves],
             width=rows.shape[1],
         )
 
@@ -116,8 +116,10 @@ class _Shadow:
     def _nearest(self, task: Task, leaf: int, of: Places, count: int) -> Rows:
         """Find the members of a leaf nearest to some of the task's: instance × member × feature."""
         distance = task.known.distance.over(task.features)
-        members = task.once(("members", leaf), lambda: distance.embed(self.members[leaf]))
-        return self.members[leaf][nearest(distance.measure(distance.embed(task.x[of]), members), count)]
+        members, known = self.members[leaf], task.known.rows
+        embedded = task.once(("members", leaf), lambda: distance.embed(known[members]))
+        places = nearest(distance.measure(distance.embed(task.x[of]), embedded), count)
+        return np.asarray(known[members[places]])
 
     def _named(self, failed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Tell which features the failed conditions name."""
