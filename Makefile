@@ -48,6 +48,6 @@ study: .venv/study
 	$(BIN)/counterpoint study tables $(STUDY)
 
 # Figures of the README. Run them on a quiet machine; each prints a table and writes benchmarks/results/*.json.
-.PHONY: bench-speed bench-growth bench-quality
-bench-speed bench-growth bench-quality: bench-%: .venv/study
+.PHONY: bench-speed bench-growth bench-quality bench-images
+bench-speed bench-growth bench-quality bench-images: bench-%: .venv/study
 	$(BIN)/python -m benchmarks.$*

@@ -42,7 +42,7 @@ def _values(task: Task, bins: int) -> tuple[Places, Row]:
     low, high = (_over_known(np.fmin, numbers), _over_known(np.fmax, numbers))
     edges = np.linspace(low, high, bins + 1)
     centres = iter(((edges[1:] + edges[:-1]) / 2).T)
-    missing = np.isnan(unlike).any(axis=0)
+    missing = np.asarray(np.isnan(unlike).any(axis=0))
     values = []
     for place, feature in enumerate(task.features.tolist()):
         if task.known.distance.is_category[feature]:

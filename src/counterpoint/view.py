@@ -268,7 +268,7 @@ class Through:
         moved = np.concatenate([probes, *(probes + step * axis for axis in np.eye(rows.shape[1]))])
         decoded = self._decoded(moved).astype(np.float64).reshape(rows.shape[1] + 1, len(probes), -1)
         reach = np.sqrt(np.square(decoded[1:] - decoded[:1]).sum(axis=2).mean(axis=1)) / step
-        return np.where(reach > 0, reach, reach[reach > 0].min(initial=1.0))
+        return np.asarray(np.where(reach > 0, reach, reach[reach > 0].min(initial=1.0)))
 
 
 def _mask(fixed: Any, schema: Schema) -> NDArray[np.bool_]:

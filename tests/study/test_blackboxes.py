@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counterpoint.datasets import NAMES, Dataset, load
+from counterpoint.datasets import TABLES, Dataset, load
 from counterpoint.study import blackboxes, tuning
 from counterpoint.study.blackboxes import KINDS, PAPER_ACCURACY, Trained, accuracies, build, train, tuned
 
@@ -124,7 +124,7 @@ def test_accuracies_stand_beside_the_papers() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", TABLES)
 def test_every_black_box_is_tuned(name: str, kind: str) -> None:
     settings = tuned(name, kind)
     made = build(kind, (), settings, seed=3)

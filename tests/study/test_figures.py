@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,16 +12,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from counterpoint.study import figures, page, ranks
+from counterpoint.study.styles import STYLES
+from counterpoint.study.topics import TOPICS
 
 OTHERS = ["CBCE", "FAT", "CEM", "DiCE random"]
 COMMAND = "counterpoint study tables --instances 2"
+TABLES, IMAGES = TOPICS["tables"], TOPICS["images"]
 
 
 def usual() -> pd.DataFrame:
+    return study(*everyone())
+
+
+def usual_and_a_base() -> list[list[dict[str, Any]]]:
+    return [*everyone(), rows("BCE-N"), rows("BCE-N", "network")]
+
+
+def everyone() -> list[list[dict[str, Any]]]:
     ours = rows("ECE", dipo=0.9, runtime=0.01) + rows("ECE", "network", dipo=0.9, runtime=0.01)
     theirs = [rows(name, box) for name in OTHERS for box in ("forest", "network")]
     gradient = rows("DiCE gradient", "network") + failure("DiCE gradient", "networks <only>")
-    return study(ours, *theirs, gradient)
+    return [ours, *theirs, gradient]
 
 
 ACCURACIES = pd.DataFrame(
@@ -71,13 +83,13 @@ def test_every_method_that_ran_has_a_line_and_a_place_in_the_legend() -> None:
 
 
 def test_methods_are_told_apart_without_colour() -> None:
-    known = [*ranks.SETTINGS, *ranks.BASES, *ranks.PEERS]
-    assert set(figures.STYLES) == set(known)
-    looks = [(style.colour, style.line, style.marker) for style in figures.STYLES.values()]
+    known = [*ranks.SETTINGS, *ranks.CODECS, *ranks.BASES, *ranks.PEERS]
+    assert set(STYLES) == set(known)
+    looks = [(style.colour, style.line, style.marker) for style in STYLES.values()]
     assert len(set(looks)) == len(looks)
-    by_marker = [(style.line, style.marker, style.hollow, style.width) for style in figures.STYLES.values()]
+    by_marker = [(style.line, style.marker, style.hollow, style.width) for style in STYLES.values()]
     assert len(set(by_marker)) == len(by_marker)
-    assert max(figures.STYLES, key=lambda name: figures.STYLES[name].width) == "ECE"
+    assert max(STYLES, key=lambda name: STYLES[name].width) == "ECE"
 
 
 @pytest.mark.parametrize(
@@ -140,7 +152,8 @@ def test_a_figure_is_saved_twice_and_always_alike(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
-    assert page.write(usual(), ACCURACIES, folder, COMMAND) == folder / "index.html"
+    results = study(*usual_and_a_base())
+    assert page.write(TABLES, results, ACCURACIES, folder, COMMAND) == folder / "index.html"
     return folder
 
 
@@ -196,16 +209,18 @@ def test_a_markdown_table_can_be_pasted(folder: Path) -> None:
 
 def test_the_cells_have_all_means_in_full(folder: Path) -> None:
     cells = pd.read_csv(folder / "tables" / "cells.csv")
-    assert len(cells) == 6 * 2 * 2 * 2
+    assert len(cells) == 7 * 2 * 2 * 2
     assert list(cells) == [*ranks.CELL, "instances", "valid", "errors", *ranks.NAMES]
 
 
 @pytest.mark.parametrize("methods", [["ECE", "FAT"], ["CEM"]], ids=" ".join)
 def test_few_methods_make_a_page_too(methods: list[str], tmp_path: Path) -> None:
-    path = page.write(study(*(rows(name, ks=(1,)) for name in methods)), ACCURACIES, tmp_path, COMMAND)
+    path = page.write(
+        TABLES, study(*(rows(name, ks=(1,)) for name in methods)), ACCURACIES, tmp_path, COMMAND
+    )
     assert "Every method answered everywhere." in path.read_text("utf-8")
 
 
 def test_nothing_ran() -> None:
     with pytest.raises(ValueError, match="nothing to show"):
-        page.write(study(failure("FAT", "no")), ACCURACIES, Path("nowhere"), COMMAND)
+        page.write(TABLES, study(failure("FAT", "no")), ACCURACIES, Path("nowhere"), COMMAND)

@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from counterpoint.study import blueprint as blueprints
 from counterpoint.study.network import Blueprint, Column, DenseNetwork
+from counterpoint.study.peers.worker import blueprint as worker
 
 
 def people(count: int, seed: int = 0) -> pd.DataFrame:
@@ -131,11 +132,13 @@ def test_columns_are_found_by_name(network: DenseNetwork) -> None:
         network.predict(fresh[["income"]])
 
 
-def test_a_saved_blueprint_comes_back_the_same(network: DenseNetwork, tmp_path: Path) -> None:
+def test_a_saved_blueprint_is_what_a_worker_reads(network: DenseNetwork, tmp_path: Path) -> None:
     network.blueprint().save(tmp_path / "network")
-    again = Blueprint.load(tmp_path / "network")
-    assert again.columns == network.blueprint().columns
+    read = worker.Blueprint.load(tmp_path / "network")
+    columns = tuple(Column(each.name, each.levels, each.mean, each.scale) for each in read.columns)
+    assert columns == network.blueprint().columns
     fresh = people(30, seed=4)
+    again = Blueprint(columns, read.layers)
     assert (again.predict_proba(fresh) == network.predict_proba(fresh)).all()
 
 

@@ -4,16 +4,17 @@ import pandas as pd
 from made_up import NAN, rows, study
 
 from counterpoint.study.claims import claims
-from counterpoint.study.paper import Statement, statements
+from counterpoint.study.paper import statements
 from counterpoint.study.ranks import means
+from counterpoint.study.statements import Statement
 
 
 def verdicts(results: pd.DataFrame) -> dict[str, str]:
-    return {each.text: each.verdict for each in statements(results, claims(means(results)))}
+    return {each.text: each.verdict for each in statements(results, means(results), claims(means(results)))}
 
 
 def one(results: pd.DataFrame, start: str) -> Statement:
-    (found,) = [s for s in statements(results, None) if s.text.startswith(start)]
+    (found,) = [s for s in statements(results, means(results), None) if s.text.startswith(start)]
     return found
 
 

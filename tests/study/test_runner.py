@@ -1,17 +1,21 @@
 """A study: cells on disk, going on after a stop, and failures that cost their own cell only."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from counterpoint.metrics import Measures
 from counterpoint.study import runner, store
 from counterpoint.study.methods import METHODS, Cost, Limits, Method, Own, Run
-from counterpoint.study.plan import PAPER_KS, Plan
-from counterpoint.study.scoring import Scene
+from counterpoint.study.plan import Plan
+from counterpoint.study.scoring import AnyScene, Score
 
-SMALL = Plan(sets=("german",), black_boxes=("forest",), methods=("BCE-N", "CBCE"), ks=(1, 3), instances=3)
+TABLES = replace(Plan.small("tables"), sets=("german",), black_boxes=("forest",))
+SMALL = replace(TABLES, methods=("BCE-N", "CBCE"), ks=(1, 3), instances=3)
+COST = Cost(0.5, 0.25, 3, 40, "late")
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +66,7 @@ def test_a_study_that_was_stopped_goes_on(studied: tuple[Path, pd.DataFrame], tm
 class Broken(Own):
     """A method that raises."""
 
-    def run(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
+    def run(self, scene: AnyScene, k: int, limits: Limits, seed: int) -> Run:
         raise RuntimeError("out of ideas")
 
 
@@ -79,7 +83,7 @@ def in_this_process(
     """Run a plan with a method of the test's own in the place of CBCE."""
     monkeypatch.setitem(METHODS, "CBCE", method)  # type: ignore[arg-type]
     for job in plan.jobs():
-        runner.work(plan, folder, job)
+        runner.work(plan, job, runner.path_of(plan, folder, job))
     return runner.collect(plan, folder)
 
 
@@ -102,20 +106,51 @@ def test_one_run_serves_every_k(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(list((tmp_path / "cells").glob("*CBCE*"))) == 1
 
 
-def test_a_cell_reads_back_as_it_was_written(tmp_path: Path) -> None:
+def test_a_cell_of_tables_reads_back_as_it_was_written(tmp_path: Path) -> None:
     table = pd.DataFrame({"a": [0.1 + 0.2, np.nan], "b": [1, 2], "c": ["x", "y"]})
-    done = store.Done(Run([table], [table[:0]], [Cost(0.5, 0.25, 3, 40, "late")]), {})
-    store.save(tmp_path / "one.json", done)
-    back = store.load(tmp_path / "one.json", ["a", "b", "c"])
+    shelf = store.TableShelf(("a", "b", "c"))
+    shelf.save(tmp_path / "one.json", store.Done(Run([table], [table[:0]], [COST]), {}))
+    back = shelf.load(tmp_path / "one.json")
     assert back is not None
-    pd.testing.assert_frame_equal(back.run.tables[0], table)
+    pd.testing.assert_frame_equal(back.run.answers[0], table)
     assert list(back.run.alike[0].columns) == ["a", "b", "c"]
-    assert back.run.costs == [Cost(0.5, 0.25, 3, 40, "late")]
-    assert store.load(tmp_path / "two.json", ["a"]) is None
+    assert back.run.costs == [COST]
+    assert shelf.load(tmp_path / "two.json") is None
+
+
+def test_a_cell_of_arrays_reads_back_as_it_was_written(tmp_path: Path) -> None:
+    two, none = np.arange(12, dtype=np.float32).reshape(2, 2, 3) / 7, np.empty((0, 2, 3), dtype=np.float32)
+    score = Score(2, 1, 0, Measures(1, 1, 0.25, 0.5, 0.5, 0, 0, 0.75))
+    shelf = store.SignalShelf((2, 3), np.dtype(np.float32))
+    shelf.save(tmp_path / "one.npz", store.Done(Run([none, two, none], [two], [COST]), {5: [score]}))
+    back = shelf.load(tmp_path / "one.npz")
+    assert back is not None
+    assert [len(answer) for answer in back.run.answers] == [0, 2, 0]
+    assert np.array_equal(back.run.answers[1], two)
+    assert back.run.answers[1].dtype == np.float32
+    assert np.array_equal(back.run.alike[0], two)
+    assert back.run.costs == [COST]
+    assert back.scores[5][0].measures.dipo == 0.75
+    assert [path.name for path in tmp_path.iterdir()] == ["one.npz"]
+    assert shelf.load(tmp_path / "two.npz") is None
+
+
+def test_a_cell_that_failed_is_kept_too(tmp_path: Path) -> None:
+    shelf = store.SignalShelf((4,), np.dtype(np.float64))
+    shelf.save(tmp_path / "one.npz", store.Done(Run([], [], []), {}, "RuntimeError: out of ideas"))
+    back = shelf.load(tmp_path / "one.npz")
+    assert back is not None
+    assert (back.failure, len(back.run.answers)) == ("RuntimeError: out of ideas", 0)
+
+
+def test_arrays_of_another_shape_are_named() -> None:
+    shelf = store.SignalShelf((2, 3), np.dtype(np.float32))
+    with pytest.raises(ValueError, match=r"must have the shape \(k, 2, 3\), got \(1, 3, 2\)"):
+        shelf.as_kept(Run([np.zeros((1, 3, 2))], [], []))
 
 
 def test_a_peer_with_one_answer_is_run_once() -> None:
-    plan = Plan(sets=("german",), black_boxes=("forest",), methods=("NICE", "FAT", "DiCE random"), ks=(1, 5))
+    plan = replace(TABLES, methods=("NICE", "FAT", "DiCE random"), ks=(1, 5))
     asked = [(job.method, job.k, job.ks) for job in plan.jobs()]
     assert asked == [
         ("NICE", 1, (1, 5)),
@@ -126,8 +161,8 @@ def test_a_peer_with_one_answer_is_run_once() -> None:
 
 
 def test_the_full_plan_has_the_papers_size() -> None:
-    plan = Plan.full()
-    assert (plan.ks, plan.instances) == (PAPER_KS, 100)
+    plan = Plan.full("tables")
+    assert (len(plan.ks), max(plan.ks), plan.instances) == (12, 20, 100)
     assert len(plan.sets) * len(plan.black_boxes) == 8
 
 
@@ -138,8 +173,10 @@ def test_the_full_plan_has_the_papers_size() -> None:
         ({"methods": ()}, "methods must name some of"),
         ({"ks": (0,)}, "ks must be whole numbers from 1 on"),
         ({"instances": 0}, "instances must be at least 1"),
+        ({"topic": "smells"}, r"topic must name some of \['tables', 'images', 'series'\]"),
+        ({"topic": "series"}, "sets must name some of .*'power'"),
     ],
 )
 def test_a_wrong_plan_is_refused(wrong: dict[str, tuple[str, ...]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Plan(**wrong)  # type: ignore[arg-type]
+        replace(TABLES, **wrong)  # type: ignore[arg-type]

@@ -1,1 +1,1 @@
-"""The paper's study on tables, rerun: data sets, black boxes, methods, peers and measures."""
+"""The paper's study, rerun: data sets, black boxes, methods, peers and measures."""

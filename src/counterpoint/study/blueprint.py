@@ -149,22 +149,6 @@ class Blueprint:
         with Path(path).open("wb") as stream:
             np.savez(stream, allow_pickle=False, **arrays)
 
-    @classmethod
-    def load(cls, path: str | Path) -> Blueprint:
-        """Read a blueprint that `save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
-        levels = [arrays.get(f"levels_{place}") for place in range(len(arrays["names"]))]
-        columns = (
-            Column(str(name), None if found is None else tuple(found.tolist()), float(mean), float(scale))
-            for name, found, mean, scale in zip(
-                arrays["names"], levels, arrays["means"], arrays["scales"], strict=True
-            )
-        )
-        depth = sum(key.startswith("weights_") for key in arrays)
-        layers = ((arrays[f"weights_{place}"], arrays[f"biases_{place}"]) for place in range(depth))
-        return cls(tuple(columns), tuple(layers))
-
 
 def _numbers(series: pd.Series) -> Floats:
     numbers: Floats = series.to_numpy(dtype=np.float64)

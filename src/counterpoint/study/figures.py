@@ -1,12 +1,11 @@
 """The study's figures: metrics against k, mean ranks with their critical difference, and ranks by metric.
 
-Colour says which family a method is of; marker and line style tell its members apart, also in grey.
+What a method's line looks like is in `styles`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
@@ -20,10 +19,19 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from counterpoint.study.ranks import BASES, METRICS, SETTINGS, CriticalDifference, Metric
+from counterpoint.study.ranks import (
+    BASES,
+    CODECS,
+    ECE,
+    METRICS,
+    NAMES,
+    SETTINGS,
+    CriticalDifference,
+    Metric,
+)
+from counterpoint.study.styles import OTHER, STYLES, in_order
 
 INK, GREY, FAINT = "#1a1a1a", "#767676", "#d9d9d9"
-OURS = "ECE"
 DPI = 200
 
 # More values of k than this are not all written below a plot.
@@ -35,59 +43,23 @@ _WIDE = 8.0
 _SHARES = ("size", "act", "dis_count", "div_count", "dipo")
 
 
-@dataclass(frozen=True)
-class Style:
-    """How a method's line is drawn; a hollow marker lets what lies below it show."""
-
-    colour: str
-    line: str
-    marker: str
-    width: float = 1.3
-    size: float = 5.0
-    hollow: bool = False
-
-
-# The colours of others are Okabe and Ito's and, for CBCE, Paul Tol's wine: told apart by colour-blind eyes.
-STYLES = {
-    "ECE": Style("black", "-", "o", width=2.8, size=7.0),
-    "ECE close": Style("black", "--", "^", hollow=True),
-    "ECE diverse": Style("black", ":", "s", hollow=True),
-    "ECE plausible": Style("black", "-.", "D", size=4.5, hollow=True),
-    "ECE sparse": Style("black", "-", "v", width=0.8, hollow=True),
-    "BCE-B": Style("#9a9a9a", "-", "v", width=0.9, size=4.0),
-    "BCE-T": Style("#9a9a9a", "--", "^", width=0.9, size=4.0),
-    "BCE-S": Style("#9a9a9a", ":", "<", width=0.9, size=4.0),
-    "BCE-N": Style("#9a9a9a", "-.", ">", width=0.9, size=4.0),
-    "CBCE": Style("#882255", "-", "*", size=7.0),
-    "DiCE random": Style("#D55E00", "-", "s"),
-    "DiCE genetic": Style("#D55E00", "--", "X", size=6.0),
-    "DiCE gradient": Style("#D55E00", ":", "d", size=5.5),
-    "FAT": Style("#009E73", "-", "P", size=6.0),
-    "CEM": Style("#0072B2", "-", "<"),
-    "CEGP": Style("#0072B2", "--", ">"),
-    "WACH": Style("#0072B2", ":", "v"),
-    "CEML": Style("#CC79A7", "-", "h", size=6.0),
-    "NICE": Style("#E69F00", "-", "p", size=6.0),
-    "CFNOW": Style("#56B4E9", "-", "D", size=4.5),
-}
-_OTHER = Style("#555555", "--", ".")
-
-
-def lines(means: pd.DataFrame) -> Figure:
-    """Draw the ten metrics against k: the means over data sets and black boxes, one line a method.
+def lines(means: pd.DataFrame, metrics: Sequence[str] = NAMES) -> Figure:
+    """Draw metrics against k: the means over data sets and black boxes, one line a method.
 
     Methods stand a little beside each other at each k, so that equal ones do not hide each other. An axis
     is logarithmic where values are far apart. A method that ran in no cell is left out.
     """
     ran = means[means["instances"] > 0]
-    names = [metric.name for metric in METRICS]
-    table = ran.groupby(["method", "k"])[names].mean()
+    shown = [metric for metric in METRICS if metric.name in metrics]
+    table = ran.groupby(["method", "k"])[NAMES].mean()
     methods = in_order(list(dict.fromkeys(ran["method"])))
     figure = Figure(figsize=(14, 7.6))
     grid = figure.subplots(2, 5, sharex=True)
     figure.subplots_adjust(left=0.035, right=0.995, top=0.955, bottom=0.23, wspace=0.2, hspace=0.24)
-    for axes, metric in zip(grid.flat, METRICS, strict=True):
+    for axes, metric in zip(grid.flat, shown, strict=False):
         _panel(axes, metric, table[metric.name], methods)
+    for axes in grid.flat[len(shown) :]:
+        axes.remove()
     for axes in grid[1]:
         axes.set_xlabel("k", color=GREY, fontsize=9)
     _legends(figure, methods)
@@ -134,7 +106,7 @@ def heat(mean_ranks: pd.DataFrame) -> Figure:
     axes.set_yticks(range(rows), list(mean_ranks.index))
     axes.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
     for label in axes.get_yticklabels():
-        label.set_fontweight("bold" if label.get_text() == OURS else "normal")
+        label.set_fontweight("bold" if label.get_text() == ECE else "normal")
     axes.spines[:].set_visible(False)
     axes.axvline(columns - 1.5, color="white", linewidth=5)
     return figure
@@ -148,12 +120,6 @@ def save(figure: Figure, folder: Path, name: str) -> str:
         figure.savefig(folder / f"{name}.png", dpi=DPI)
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
     return (folder / f"{name}.svg").read_text(encoding="utf-8")
-
-
-def in_order(methods: Sequence[str]) -> list[str]:
-    """Sort methods as their styles are, those without one last."""
-    known = list(STYLES)
-    return sorted(methods, key=lambda name: known.index(name) if name in known else len(known))
 
 
 def _panel(axes: Axes, metric: Metric, values: pd.Series, methods: Sequence[str]) -> None:
@@ -177,7 +143,7 @@ def _panel(axes: Axes, metric: Metric, values: pd.Series, methods: Sequence[str]
 
 def _line(axes: Axes, name: str, x: Sequence[float], y: Sequence[float]) -> Line2D:
     """Draw one method's line; ours stand out anyway and must not hide others, so they lie below."""
-    style = STYLES.get(name, _OTHER)
+    style = STYLES.get(name, OTHER)
     (line,) = axes.plot(
         x,
         y,
@@ -190,7 +156,7 @@ def _line(axes: Axes, name: str, x: Sequence[float], y: Sequence[float]) -> Line
         markerfacecolor="white" if style.hollow else style.colour,
         markeredgecolor=style.colour if style.hollow else "white",
         markeredgewidth=1.0 if style.hollow else 0.4,
-        zorder=3.5 if name in (*SETTINGS, *BASES) else 4,
+        zorder=3.5 if name in (*SETTINGS, *CODECS, *BASES) else 4,
     )
     return line
 
@@ -213,7 +179,7 @@ def _scale(axes: Axes, metric: str, values: NDArray[np.float64]) -> None:
 
 def _legends(figure: Figure, methods: Sequence[str]) -> None:
     """Name the methods below the plots, by kind."""
-    settings = [name for name in methods if name in SETTINGS]
+    settings = [name for name in methods if name in (*SETTINGS, *CODECS)]
     bases = [name for name in methods if name in BASES]
     others = [name for name in methods if name not in {*settings, *bases}]
     places = {
@@ -281,7 +247,7 @@ def _callout(axes: Axes, name: str, rank: float, height: float, left: bool, coun
     """Lead from a method's mean rank to its name at the side."""
     reach = 0.06 * (count - 1)
     end = 1 - reach if left else count + reach
-    ours = name == OURS
+    ours = name == ECE
     colour, weight = (INK, "bold") if ours else ("#444444", "normal")
     axes.plot([rank, rank, end], [0, height, height], color=colour, linewidth=1.8 if ours else 0.9)
     label = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"

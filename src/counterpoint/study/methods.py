@@ -1,18 +1,17 @@
-"""Everyone in the table: our explainers and the peers, each from a scene to answers and what they cost."""
+"""Everyone in a study: our explainers and the peers, each from a scene to answers and what they cost."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
 import numpy as np
-import pandas as pd
 
 import counterpoint as cp
-from counterpoint.study.peers import PEERS, Peer, PeerRun, run_peer
-from counterpoint.study.scoring import Scene
+from counterpoint.study.peers import PEERS, Peer, run_peer
+from counterpoint.study.scoring import AnyScene, Instances
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class Run:
-    """What a method answered to the first instances of a scene and to those alike, one table each."""
+    """What a method answered to the first instances of a scene and to those alike, and what each cost."""
 
-    tables: Sequence[pd.DataFrame]
-    alike: Sequence[pd.DataFrame]
+    answers: Sequence[Instances]
+    alike: Sequence[Instances]
     costs: Sequence[Cost]
 
 
@@ -56,11 +55,20 @@ class Method(Protocol):
         """The package it comes from, and its version."""
         ...
 
+    @property
+    def identity(self) -> str:
+        """All parameters that decide its answers, in words, for caches."""
+        ...
+
     def asked(self, ks: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """Plan for which k to run it, and which k each run is good for."""
         ...
 
-    def run(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
+    def prepare(self, scene: AnyScene, seed: int) -> None:
+        """Do once what all cells of a data set and a black box share, such as training a codec."""
+        ...
+
+    def run(self, scene: AnyScene, k: int, limits: Limits, seed: int) -> Run:
         """Explain the scene's instances, and those alike."""
         ...
 
@@ -77,15 +85,21 @@ class Own:
         """Our own package, and its version."""
         return f"counterpoint {cp.__version__}"
 
+    @property
+    def identity(self) -> str:
+        """All its parameters."""
+        return repr(self)
+
     def asked(self, ks: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """Run it anew for each k."""
         return {k: (k,) for k in ks}
 
-    def run(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
+    def prepare(self, scene: AnyScene, seed: int) -> None:
+        """Do nothing: cells share nothing."""
+
+    def run(self, scene: AnyScene, k: int, limits: Limits, seed: int) -> Run:
         """Explain all instances in one batch; like a peer's set-up, `fit` is not in the time."""
-        trained = scene.trained
-        explainer: Any = replace(self.explainer, seed=seed)  # type: ignore[type-var]
-        explainer.fit(trained.model, trained.known, immutable=trained.data.immutable)
+        explainer = self.fitted(scene, seed)
         cpu, wall = time.process_time(), time.perf_counter()
         found = explainer.explain_many(scene.X, k=k, progress=False)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
@@ -93,6 +107,12 @@ class Own:
         count = len(scene.X)
         costs = [Cost(wall / count, cpu / count, each.model_calls, each.model_rows) for each in found]
         return Run([each.counterfactuals for each in found], [each.counterfactuals for each in alike], costs)
+
+    def fitted(self, scene: AnyScene, seed: int) -> Any:
+        """Fit the explainer to the scene's black box and known instances."""
+        trained = scene.trained
+        explainer: Any = replace(self.explainer, seed=seed)  # type: ignore[type-var]
+        return explainer.fit(trained.model, trained.known, immutable=trained.data.immutable)
 
 
 @dataclass(frozen=True)
@@ -111,32 +131,47 @@ class Theirs:
         """The peer's package, and its version."""
         return self.peer.library
 
+    @property
+    def identity(self) -> str:
+        """All that is known of the peer, but for what else it could explain."""
+        names = [each.name for each in fields(self.peer) if each.name != "takes"]
+        words = ", ".join(f"{name}={getattr(self.peer, name)!r}" for name in names)
+        return f"{type(self).__name__}(peer=Peer({words}))"
+
     def asked(self, ks: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """Run it once for all k if it returns a single counterfactual, or the same ones in the same order."""
         if self.peer.single:
             return {1: tuple(ks)}
         return {max(ks): tuple(ks)} if self.peer.nested else {k: (k,) for k in ks}
 
-    def run(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
-        """Explain one instance after another, and then those alike the ones that it had an answer to."""
-        first = self._explain(scene, scene.X, k, limits, seed)
-        answered = np.flatnonzero([len(answer) > 0 for answer in first.answers])
-        alike: list[pd.DataFrame] = [scene.X[:0]] * len(first.answers)
-        if len(answered):
-            second = self._explain(scene, scene.alike.iloc[answered], k, limits, seed)
-            for place, table in zip(answered, second.tables, strict=False):
-                alike[place] = table
-        costs = zip(first.wall_seconds, first.cpu_seconds, first.calls, first.rows, first.errors, strict=True)
-        return Run(first.tables, alike, [Cost(*cost) for cost in costs])
+    def prepare(self, scene: AnyScene, seed: int) -> None:
+        """Do nothing: a peer sets itself up in its own process."""
 
-    def _explain(self, scene: Scene, X: pd.DataFrame, k: int, limits: Limits, seed: int) -> PeerRun:
+    def run(self, scene: AnyScene, k: int, limits: Limits, seed: int) -> Run:
+        """Explain one instance after another, and then those alike the ones that it had an answer to."""
+        first = self.explain(scene, scene.X, k, limits, seed)
+        answered = np.flatnonzero([len(answer) > 0 for answer in first.answers])
+        alike: list[Instances] = [scene.X[:0]] * len(first.answers)
+        if len(answered):
+            second = self.explain(scene, scene.take(scene.alike, answered), k, limits, seed)
+            for place, answer in zip(answered, self.instances(second), strict=False):
+                alike[place] = answer
+        costs = zip(first.wall_seconds, first.cpu_seconds, first.calls, first.rows, first.errors, strict=True)
+        return Run(self.instances(first), alike, [Cost(*cost) for cost in costs])
+
+    def instances(self, answered: Any) -> list[Instances]:
+        """Read what the peer answered."""
+        return list(answered.tables)
+
+    def explain(self, scene: AnyScene, X: Instances, k: int, limits: Limits, seed: int) -> Any:
+        """Have the peer explain instances."""
         data = scene.trained.data
         return run_peer(
             self.peer,
             scene.trained.model,
             data.X_train,
             data.y_train,
-            X.reset_index(drop=True),
+            X,
             k=k,
             immutable=data.immutable,
             categorical=data.categorical,
@@ -164,4 +199,4 @@ def _all_methods() -> dict[str, Method]:
 
 
 METHODS: Mapping[str, Method] = _all_methods()
-"""All lines of the table by their names."""
+"""All lines of the study on tables by their names."""

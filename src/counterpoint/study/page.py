@@ -1,6 +1,6 @@
 """The study as a page to look at: one HTML file that needs no network, with its figures and tables as files.
 
-Beside our own claims stands what the paper reports on tables, and whether it is so here.
+Beside our own claims stands what the paper reports, and whether it is so here.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
+from matplotlib.figure import Figure
 
 from counterpoint.study import figures
-from counterpoint.study.claims import Claims, claims
-from counterpoint.study.paper import NONE, statements
+from counterpoint.study.claims import Claims
 from counterpoint.study.ranks import (
     CELL,
     ECE,
     METRICS,
-    NAMES,
     TIE,
     Contest,
     can_be_tested,
@@ -31,13 +31,30 @@ from counterpoint.study.ranks import (
     mean_ranks,
     means,
 )
+from counterpoint.study.statements import NONE
+from counterpoint.study.styles import in_order
+from counterpoint.study.topics import Topic
+
+# The diagram of mean ranks that goes with each standing of our method.
+DIAGRAMS = {"overall": "ranks", "limited": "ranks_limited", "plotted": "ranks_plotted"}
+
+_WORDS = {9: "nine", 10: "ten"}
 
 
-def write(results: pd.DataFrame, accuracies: pd.DataFrame, folder: Path, command: str) -> Path:
+def write(
+    topic: Topic,
+    results: pd.DataFrame,
+    accuracies: pd.DataFrame,
+    folder: Path,
+    command: str,
+    galleries: Mapping[str, Figure] = MappingProxyType({}),
+) -> Path:
     """Write a study's page, figures and tables.
 
     Parameters
     ----------
+    topic
+        What was studied.
     results
         One row an instance, as the study returns them. What `results.attrs` holds, such as versions, seed and
         machine, is shown.
@@ -47,6 +64,8 @@ def write(results: pd.DataFrame, accuracies: pd.DataFrame, folder: Path, command
         Where to write; made if need be.
     command
         What was typed to run the study.
+    galleries
+        Pictures of answers, one a data set, if there are any.
 
     Returns
     -------
@@ -54,27 +73,34 @@ def write(results: pd.DataFrame, accuracies: pd.DataFrame, folder: Path, command
         The page, `index.html`.
     """
     table = means(results)
-    methods = figures.in_order(list(dict.fromkeys(table["method"])))
+    methods = in_order(list(dict.fromkeys(table["method"])))
     ran = set(table.loc[table["instances"] > 0, "method"])
     if not ran:
         raise ValueError(
             "No method ran in any cell, so there is nothing to show. See `error` in the results."
         )
-    found = claims(table) if ECE in ran else None
-    all_of_them = contests(table, methods)
-    tables = _tables(results, table, accuracies, all_of_them, found)
+    found = topic.claims(table) if ECE in ran else None
+    held = contests(table, methods, topic.metrics)
+    tables = _tables(table, held, topic.metrics) | {
+        "accuracy": accuracies.assign(difference=accuracies["accuracy"] - accuracies["paper"]),
+        "paper": pd.DataFrame(topic.statements(results, table, found)),
+        "failures": _failures(results),
+        "methods": results[["method", "library"]].drop_duplicates().reset_index(drop=True),
+        **(_claim_tables(found) if found else {}),
+    }
     _save_tables(tables, folder / "tables")
-    drawn = _draw(table, all_of_them, found, folder / "figures")
-    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    page.filters["text"] = _text
-    html = page.from_string(files(__package__).joinpath("page.html.j2").read_text("utf-8")).render(
-        facts=_facts(results, table, command),
-        metrics=METRICS,
+    drawn = _draw(table, held, found, topic.metrics) | {f"gallery_{n}": each for n, each in galleries.items()}
+    saved = {name: figures.save(figure, folder / "figures", name) for name, figure in drawn.items()}
+    html = _template().render(
+        topic=topic,
+        facts=_facts(results, table, command, topic),
+        metrics=[metric for metric in METRICS if metric.name in topic.metrics],
         claims=found,
-        figures={name: b64encode(svg.encode()).decode() for name, svg in drawn.items()},
+        figures={name: b64encode(svg.encode()).decode() for name, svg in saved.items()},
         tables=tables,
+        galleries=list(galleries),
         places=_by_place(tables["cells"]),
-        contests=all_of_them,
+        contests=held,
         nowhere=[name for name in methods if name not in ran],
     )
     path = folder / "index.html"
@@ -82,36 +108,33 @@ def write(results: pd.DataFrame, accuracies: pd.DataFrame, folder: Path, command
     return path
 
 
-def _draw(table: pd.DataFrame, held: Sequence[Contest], found: Claims | None, folder: Path) -> dict[str, str]:
-    """Draw all figures into the folder, and return them as SVG."""
-    drawn = {"lines": figures.lines(table)}
+def _template() -> Template:
+    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page.filters |= {"text": _text, "word": lambda count: _WORDS.get(count, str(count))}
+    return page.from_string(files(__package__).joinpath("page.html.j2").read_text("utf-8"))
+
+
+def _draw(
+    table: pd.DataFrame, held: Sequence[Contest], found: Claims | None, metrics: Sequence[str]
+) -> dict[str, Figure]:
+    """Draw all figures by the names of their files."""
+    drawn = {"lines": figures.lines(table, metrics)}
     if held:
         drawn["heat"] = figures.heat(mean_ranks(held[0].ranks))
-    if held and can_be_tested(held[0].ranks):
+    standings = found.overall if found else ()
+    for standing in standings:
+        drawn[DIAGRAMS[standing.runs]] = figures.diagram(standing.test)
+    shown = {frozenset(standing.test.methods) for standing in standings}
+    if held and frozenset(held[0].methods) not in shown and can_be_tested(held[0].ranks):
         drawn["ranks_all"] = figures.diagram(critical_difference(held[0].ranks))
-    for name, standing in zip(("ranks", "ranks_limited"), found.overall if found else (), strict=False):
-        drawn[name] = figures.diagram(standing.test)
-    return {name: figures.save(figure, folder, name) for name, figure in drawn.items()}
+    return drawn
 
 
-def _tables(
-    results: pd.DataFrame,
-    table: pd.DataFrame,
-    accuracies: pd.DataFrame,
-    held: Sequence[Contest],
-    found: Claims | None,
-) -> dict[str, pd.DataFrame]:
-    """Gather all tables by the names of their files."""
+def _tables(table: pd.DataFrame, held: Sequence[Contest], metrics: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """Lay out the cells, and the mean ranks in each contest."""
     ranked = [mean_ranks(each.ranks).rename_axis("method").reset_index() for each in held]
-    tables = {
-        "accuracy": accuracies.assign(difference=accuracies["accuracy"] - accuracies["paper"]),
-        "paper": pd.DataFrame(statements(results, found)),
-        "cells": table[[*CELL, "instances", "valid", "errors", *NAMES]],
-        "failures": _failures(results),
-        "methods": results[["method", "library"]].drop_duplicates().reset_index(drop=True),
-    }
-    tables |= dict(zip(("mean_ranks", "mean_ranks_limited"), ranked, strict=False))
-    return tables | (_claim_tables(found) if found else {})
+    tables = {"cells": table[[*CELL, "instances", "valid", "errors", *metrics]]}
+    return tables | dict(zip(("mean_ranks", "mean_ranks_limited"), ranked, strict=False))
 
 
 def _claim_tables(found: Claims) -> dict[str, pd.DataFrame]:
@@ -120,6 +143,7 @@ def _claim_tables(found: Claims) -> dict[str, pd.DataFrame]:
     duels = [(match, duel) for match in found.matches for duel in match.duels]
     columns: dict[str, dict[str, list[Any]]] = {
         "claim_overall": {
+            "over": [s.runs for s in overall],
             "methods": [len(s.test.methods) for s in overall],
             "runs": [s.test.runs for s in overall],
             "ECE": [s.test.rank(s.ours) for s in overall],
@@ -166,7 +190,7 @@ def _failures(results: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["method", "black_box", "sets", "k", "what", "reason"])
 
 
-def _facts(results: pd.DataFrame, table: pd.DataFrame, command: str) -> list[tuple[str, str]]:
+def _facts(results: pd.DataFrame, table: pd.DataFrame, command: str, topic: Topic) -> list[tuple[str, str]]:
     """List what was run, and whatever the results say of how."""
     seeds = sorted(results["seed"].dropna().unique()) if "seed" in results else []
     listed = {
@@ -175,6 +199,7 @@ def _facts(results: pd.DataFrame, table: pd.DataFrame, command: str) -> list[tup
     facts = [
         ("Command", command),
         ("Data sets", listed["set"]),
+        ("Known instances", topic.known),
         ("Black boxes", listed["black_box"]),
         ("k", listed["k"]),
         ("Methods", str(table["method"].nunique())),
@@ -202,7 +227,7 @@ def _by_place(cells: pd.DataFrame) -> list[tuple[str, pd.DataFrame, list[list[bo
     for (name, box), part in cells.groupby(["set", "black_box"], sort=False):
         part = part.drop(columns=["set", "black_box"]).sort_values("k", kind="stable").reset_index(drop=True)
         best = pd.DataFrame(False, index=part.index, columns=part.columns)
-        for metric in METRICS:
+        for metric in (each for each in METRICS if each.name in part):
             top = part.groupby("k")[metric.name].transform("max" if metric.more else "min")
             best[metric.name] = (part[metric.name] - top).abs() <= TIE
         found.append((f"{name}, {box}", part, best.to_numpy().tolist()))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Self
 
-from counterpoint.datasets import NAMES
-from counterpoint.study.blackboxes import KINDS
-from counterpoint.study.methods import METHODS, Limits
-
-PAPER_KS = (1, 2, 3, 4, 5, 8, 10, 12, 14, 16, 18, 20)
+from counterpoint.study.methods import Limits
+from counterpoint.study.topics import TOPICS, Topic
 
 
 @dataclass(frozen=True)
@@ -29,10 +26,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that a study is about. The default is small and complete; `Plan.full()` has the paper's size.
+    """All that a study is about. `Plan.small` is small and complete, `Plan.full` has the paper's size.
 
     Parameters
     ----------
+    topic
+        ``"tables"``, ``"images"`` or ``"series"``.
     sets, black_boxes, methods
         Names of what is run with what.
     ks
@@ -46,32 +45,49 @@ class Plan:
 
     Examples
     --------
-    >>> plan = Plan(sets=("german",), black_boxes=("forest",), methods=("ECE", "NICE"), ks=(1, 5))
-    >>> [str(job) for job in plan.jobs()]
+    >>> from dataclasses import replace
+    >>> plan = replace(Plan.small("tables"), sets=("german",), black_boxes=("forest",), ks=(1, 5))
+    >>> [str(job) for job in replace(plan, methods=("ECE", "NICE")).jobs()]
     ['german forest ECE k=1', 'german forest ECE k=5', 'german forest NICE k=1']
     """
 
-    sets: tuple[str, ...] = NAMES
-    black_boxes: tuple[str, ...] = KINDS
-    methods: tuple[str, ...] = tuple(METHODS)
-    ks: tuple[int, ...] = (1, 5, 10)
-    instances: int = 20
-    limits: Limits = field(default_factory=lambda: Limits(instance=30.0, cell=45.0))
+    topic: str
+    sets: tuple[str, ...]
+    black_boxes: tuple[str, ...]
+    methods: tuple[str, ...]
+    ks: tuple[int, ...]
+    instances: int
+    limits: Limits
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _known("sets", self.sets, NAMES)
-        _known("black_boxes", self.black_boxes, KINDS)
-        _known("methods", self.methods, tuple(METHODS))
+        _known("topic", (self.topic,), tuple(TOPICS))
+        _known("sets", self.sets, self.about.sets)
+        _known("black_boxes", self.black_boxes, self.about.black_boxes)
+        _known("methods", self.methods, tuple(self.about.methods))
         if not self.ks or min(self.ks) < 1:
             raise ValueError(f"ks must be whole numbers from 1 on, got {self.ks}.")
         if self.instances < 1:
             raise ValueError(f"instances must be at least 1, got {self.instances}.")
 
     @classmethod
-    def full(cls) -> Self:
+    def small(cls, topic: str) -> Self:
+        """Make a plan of everyone on everything, with a few instances and k, and little time a cell."""
+        about = TOPICS[topic]
+        methods = tuple(about.methods)
+        return cls(topic, about.sets, about.black_boxes, methods, about.ks, 20, about.limits)
+
+    @classmethod
+    def full(cls, topic: str) -> Self:
         """Make the paper's plan: every k, 100 instances, and no limit for a cell as a whole."""
-        return cls(ks=PAPER_KS, instances=100, limits=Limits(instance=30.0))
+        about = TOPICS[topic]
+        methods = tuple(about.methods)
+        return cls(topic, about.sets, about.black_boxes, methods, about.full_ks, 100, about.full_limits)
+
+    @property
+    def about(self) -> Topic:
+        """What is studied."""
+        return TOPICS[self.topic]
 
     def jobs(self) -> list[Job]:
         """List all runs."""
@@ -80,7 +96,7 @@ class Plan:
             for name in self.sets
             for black_box in self.black_boxes
             for method in self.methods
-            for k, ks in METHODS[method].asked(self.ks).items()
+            for k, ks in self.about.methods[method].asked(self.ks).items()
         ]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -49,6 +50,9 @@ METRICS = (
 
 NAMES = [metric.name for metric in METRICS]
 
+ON_SIGNALS = tuple(name for name in NAMES if name != "act")
+"""The metrics for images and series: all their cells may change, so that act would be size once more."""
+
 SIGNS = pd.Series({metric.name: -1.0 if metric.more else 1.0 for metric in METRICS})
 """Times these, less is better in every metric."""
 
@@ -58,12 +62,15 @@ ECE = "ECE"
 SETTINGS = (ECE, "ECE close", "ECE diverse", "ECE plausible", "ECE sparse")
 """Our ensemble as it comes, and its named settings."""
 
+CODECS = ("ECE_I", "ECE_K4", "ECE_K7")
+"""Our ensemble on images and series with codecs other than the autoencoder: identity and kernels."""
+
 BASES = ("BCE-B", "BCE-T", "BCE-S", "BCE-N")
 """Our base explainers, each alone."""
 
 PEERS = (
     *("DiCE random", "DiCE genetic", "DiCE gradient", "FAT", "CEM", "CEGP", "WACH", "CEML", "NICE", "CFNOW"),
-    "CBCE",
+    *("CBCE", "Wildboar"),
 )
 """Those we compare with: other packages and, as in the paper, the case-based explainer written anew."""
 
@@ -97,8 +104,8 @@ def means(results: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index()
 
 
-def ranks(means: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Rank the methods, 1 is best, in every run: a data set, a black box, a k and a metric.
+def ranks(means: pd.DataFrame, methods: Sequence[str], metrics: Sequence[str] = NAMES) -> pd.DataFrame:
+    """Rank the methods, 1 is best, in every run: a data set, a black box, a k and one of the metrics.
 
     Equal values share the mean of their ranks. A method without a value comes last, shared with all others
     that have none. A run in which none of them has a value is left out.
@@ -116,8 +123,8 @@ def ranks(means: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     [[2.5, 1.0, 2.5]]
     """
     ours = means[means["method"].isin(methods)]
-    wide = {name: ours.pivot(index=WHERE, columns="method", values=name) for name in NAMES}
-    costs = pd.concat({name: wide[name] * SIGNS[name] for name in NAMES}, names=["metric"])
+    wide = {name: ours.pivot(index=WHERE, columns="method", values=name) for name in metrics}
+    costs = pd.concat({name: wide[name] * SIGNS[name] for name in metrics}, names=["metric"])
     costs = costs.reindex(columns=list(methods)).dropna(how="all").reorder_levels([*WHERE, "metric"])
     values = np.array([_ranked(row) for row in costs.to_numpy(dtype=np.float64)]).reshape(costs.shape)
     return pd.DataFrame(values, index=costs.index, columns=list(methods))
@@ -212,18 +219,21 @@ def critical_difference(ranks: pd.DataFrame, alpha: float = 0.05) -> CriticalDif
 
 @dataclass(frozen=True)
 class Contest:
-    """Methods that can be ranked together, and the means of the cells in which they are."""
+    """Methods that can be ranked together, the means of the cells in which they are, and by which metrics."""
 
     methods: tuple[str, ...]
     means: pd.DataFrame = field(compare=False, repr=False)
+    metrics: tuple[str, ...] = tuple(NAMES)
 
-    @property
+    @cached_property
     def ranks(self) -> pd.DataFrame:
         """The ranks in every run."""
-        return ranks(self.means, self.methods)
+        return ranks(self.means, self.methods, self.metrics)
 
 
-def contests(means: pd.DataFrame, methods: Sequence[str]) -> tuple[Contest, ...]:
+def contests(
+    means: pd.DataFrame, methods: Sequence[str], metrics: Sequence[str] = NAMES
+) -> tuple[Contest, ...]:
     """Decide who is ranked with whom, so that no method loses runs that it was never made for.
 
     The first contest is over all cells, among the methods that ran on every black box. If some ran on a part
@@ -235,13 +245,16 @@ def contests(means: pd.DataFrame, methods: Sequence[str]) -> tuple[Contest, ...]
     everywhere = [name for name in methods if boxes.get(name) == ran["black_box"].nunique()]
     cells = {name: set(_places(ran[ran["method"] == name])) for name in methods}
     partly = [name for name in methods if cells[name] and name not in everywhere]
-    found = [Contest(tuple(everywhere), means[means["method"].isin(everywhere)])] if everywhere else []
+    found = []
+    if everywhere:
+        found.append(Contest(tuple(everywhere), means[means["method"].isin(everywhere)], tuple(metrics)))
     partly.sort(key=lambda name: -len(cells[name]))
     while partly and not (shared := set.intersection(*(cells[name] for name in partly))):
         partly.pop()
     if partly:
         names = tuple(name for name in methods if name in {*everywhere, *partly})
-        found.append(Contest(names, means[means["method"].isin(names) & _places(means).isin(shared)]))
+        cells_of_all = means[means["method"].isin(names) & _places(means).isin(shared)]
+        found.append(Contest(names, cells_of_all, tuple(metrics)))
     return tuple(found)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import platform
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, replace
 from functools import cache
@@ -23,12 +24,10 @@ from tqdm.auto import tqdm
 import counterpoint
 from counterpoint.study import store
 from counterpoint.study.blackboxes import train
-from counterpoint.study.methods import METHODS, Own, Run, Theirs
+from counterpoint.study.methods import Method, Own, Run, Theirs
+from counterpoint.study.peers.host import ONE_THREAD
 from counterpoint.study.plan import Job, Plan
-from counterpoint.study.scoring import Scene, score
-
-# One thread a cell, so that cells side by side do not take each other's time.
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+from counterpoint.study.scoring import AnyScene, score
 
 
 def run(plan: Plan, folder: Path, cores: int | None = None) -> pd.DataFrame:
@@ -49,29 +48,33 @@ def run(plan: Plan, folder: Path, cores: int | None = None) -> pd.DataFrame:
     jobs = plan.jobs()
     # In a mixed order, so that slow and quick cells alternate and the time left can be told.
     random.Random(0).shuffle(jobs)
-    _work(plan, folder, jobs, cores or os.cpu_count() or 1)
+    # Named before any is run: what is edited meanwhile is not the code that runs.
+    _work(plan, {job: path_of(plan, folder, job) for job in jobs}, cores or os.cpu_count() or 1)
     results = collect(plan, folder)
     results.to_parquet(folder / "results.parquet", index=False)
     return results
 
 
 def _train_all(plan: Plan) -> None:
-    """Train all black boxes first: they are kept, and the cells find them."""
+    """Train all black boxes and codecs first: they are kept, and the cells find them."""
     pairs = [(name, kind) for name in plan.sets for kind in plan.black_boxes]
     for name, kind in tqdm(pairs, desc="black boxes", file=sys.stderr, leave=False):
-        train(name, kind, seed=plan.seed)
+        scene = scene_of(plan, name, kind)
+        for method in plan.methods:
+            plan.about.methods[method].prepare(scene, plan.seed)
 
 
-def _work(plan: Plan, folder: Path, jobs: list[Job], cores: int) -> None:
+def _work(plan: Plan, paths: Mapping[Job, Path], cores: int) -> None:
+    # One thread a cell, so that cells side by side do not take each other's time.
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
         # Spawned, because a fork would copy the threads' locks of torch in whatever state they are.
         with (
             ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool,
-            tqdm(total=len(jobs), desc="cells", file=sys.stderr, smoothing=0.05) as bar,
+            tqdm(total=len(paths), desc="cells", file=sys.stderr, smoothing=0.05) as bar,
         ):
-            futures = {pool.submit(work, plan, folder, job): job for job in jobs}
+            futures = {pool.submit(work, plan, job, path): job for job, path in paths.items()}
             for future in as_completed(futures):
                 future.result()
                 bar.set_postfix_str(str(futures[future]))
@@ -81,23 +84,24 @@ def _work(plan: Plan, folder: Path, jobs: list[Job], cores: int) -> None:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-def work(plan: Plan, folder: Path, job: Job) -> None:
-    """Run one cell and keep it, unless that was done before. What fails is kept as a reason."""
-    scene = _scene(plan, job.set, job.black_box)
-    path = _path(plan, folder, job)
-    columns = list(scene.X.columns)
-    done = store.load(path, columns)
+def work(plan: Plan, job: Job, path: Path) -> None:
+    """Run one cell and keep it under a path, unless that was done before. What fails is kept as a reason."""
+    scene = scene_of(plan, job.set, job.black_box)
+    shelf = plan.about.shelf(scene)
+    done = shelf.load(path)
     if done is None or done.failure is not None:
+        # Explainers of images are large, and refer to themselves: they are gone only when looked for.
+        gc.collect()
         try:
-            answered = METHODS[job.method].run(scene, job.k, plan.limits, plan.seed)
+            answered = plan.about.methods[job.method].run(scene, job.k, plan.limits, plan.seed)
+            done = store.Done(shelf.as_kept(answered), {})
         except Exception as error:  # whatever a method does, it costs its own cell only
-            store.save(path, store.Done(Run([], [], []), {}, f"{type(error).__name__}: {error}"))
+            shelf.save(path, store.Done(Run([], [], []), {}, f"{type(error).__name__}: {error}"))
             return
-        done = store.Done(store.through_disk(answered, columns), {})
     missing = [k for k in job.ks if k not in done.scores]
     if missing:
-        scores = {k: score(scene, done.run.tables, done.run.alike, k) for k in missing}
-        store.save(path, replace(done, scores={**done.scores, **scores}))
+        scores = {k: score(scene, done.run.answers, done.run.alike, k) for k in missing}
+        shelf.save(path, replace(done, scores={**done.scores, **scores}))
 
 
 def collect(plan: Plan, folder: Path) -> pd.DataFrame:
@@ -111,12 +115,17 @@ def collect(plan: Plan, folder: Path) -> pd.DataFrame:
     return results
 
 
+def read_cell(plan: Plan, folder: Path, job: Job) -> store.Done | None:
+    """Read a cell; None if it has not been run."""
+    shelf = plan.about.shelf(scene_of(plan, job.set, job.black_box))
+    return shelf.load(path_of(plan, folder, job))
+
+
 def _rows_of(plan: Plan, folder: Path, job: Job) -> Iterator[dict[str, Any]]:
-    scene = _scene(plan, job.set, job.black_box)
-    done = store.load(_path(plan, folder, job), list(scene.X.columns))
+    done = read_cell(plan, folder, job)
     if done is None:
         return
-    method = METHODS[job.method]
+    method = plan.about.methods[job.method]
     named = {"set": job.set, "black_box": job.black_box, "method": job.method}
     last = {"seed": plan.seed, "library": method.library}
     for k in job.ks:
@@ -130,31 +139,38 @@ def _rows_of(plan: Plan, folder: Path, job: Job) -> Iterator[dict[str, Any]]:
 
 
 @cache
-def _scene(plan: Plan, name: str, kind: str) -> Scene:
+def scene_of(plan: Plan, name: str, kind: str) -> AnyScene:
+    """Set the scene of a data set and a kind of black box."""
     trained = train(name, kind, seed=plan.seed)
-    return Scene(trained, trained.instances(plan.instances))
+    return plan.about.scene(trained, trained.instances(plan.instances))
 
 
-def _path(plan: Plan, folder: Path, job: Job) -> Path:
+def path_of(plan: Plan, folder: Path, job: Job) -> Path:
     """Name a cell's file after all that decides its answers."""
-    scene = _scene(plan, job.set, job.black_box)
-    method = METHODS[job.method]
+    scene = scene_of(plan, job.set, job.black_box)
+    method = plan.about.methods[job.method]
     limits = plan.limits if isinstance(method, Theirs) else None
-    what = (scene.trained.key, scene.X, job.k, plan.seed, limits, repr(method), _sources(job.method))
+    what = (scene.key, scene.X, job.k, plan.seed, limits, method.identity, _sources(_files(method)))
     words = (job.set, job.black_box, job.method.replace(" ", "_"), f"k{job.k}", joblib.hash(what)[:12])
-    return folder / "cells" / ("-".join(words) + ".json")
+    return folder / "cells" / ("-".join(words) + plan.about.shelf(scene).suffix)
+
+
+def _files(method: Method) -> tuple[Path, ...]:
+    """List the code that answers: a peer's adapter and pins, or this library's own modules."""
+    if isinstance(method, Own):
+        return _own_files()
+    assert isinstance(method, Theirs)
+    return tuple(method.peer.files)
 
 
 @cache
-def _sources(method: str) -> str:
-    """Hash the code that answers: a peer's adapter and pins, or this library's own modules."""
-    found = METHODS[method]
+def _own_files() -> tuple[Path, ...]:
     package = Path(counterpoint.__file__).parent
-    if isinstance(found, Own):
-        files = [path for path in package.rglob("*.py") if "study" not in path.relative_to(package).parts]
-    else:
-        assert isinstance(found, Theirs)
-        files = found.peer.files
+    return tuple(path for path in package.rglob("*.py") if "study" not in path.relative_to(package).parts)
+
+
+@cache
+def _sources(files: tuple[Path, ...]) -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files))).hexdigest()
 
 

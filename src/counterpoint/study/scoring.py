@@ -1,7 +1,7 @@
-"""One yardstick for all methods: their answers, as tables, measured by the paper's formulas.
+"""One yardstick for all methods: their answers measured by the paper's formulas.
 
-No method's own word is taken for anything: the model labels every answer again, rows that do not flip are
-no counterfactuals, and neither are rows that could not be instances at all.
+No method's own word is taken for anything: the model labels every answer again, what does not flip is no
+counterfactual, and neither is what could not be an instance at all.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels
 from counterpoint.metrics import Measures, measure, nearest_alike
@@ -20,13 +21,81 @@ from counterpoint.population import Population
 from counterpoint.schema import Rows, Schema
 from counterpoint.study.blackboxes import Trained
 
+# Instances, or a method's answer to one: a data frame, or an array of images or series.
+Instances: TypeAlias = Any
+
+
+class AnyScene(Protocol):
+    """A black box and the instances whose decisions are explained, tables or arrays."""
+
+    @property
+    def trained(self) -> Any:
+        """The data set and the black box."""
+        ...
+
+    @property
+    def X(self) -> Instances:  # noqa: N802
+        """The instances."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Names the data set, the black box and what is known, for caches."""
+        ...
+
+    @property
+    def schema(self) -> Schema:
+        """What the features are, and which may change."""
+        ...
+
+    @property
+    def rows(self) -> Rows:
+        """The instances as rows."""
+        ...
+
+    @property
+    def decisions(self) -> Labels:
+        """What the model says of the instances."""
+        ...
+
+    @property
+    def known(self) -> Population:
+        """The known instances, with the model's labels."""
+        ...
+
+    @property
+    def alike(self) -> Instances:
+        """For each instance the closest known one that is decided alike, for the instability measure."""
+        ...
+
+    def encode(self, X: Instances) -> Rows:
+        """Turn instances into rows."""
+        ...
+
+    def read(self, answer: Instances) -> Rows:
+        """Read what can be an instance in a method's answer."""
+        ...
+
+    def label(self, rows: Rows) -> Labels:
+        """Ask the model."""
+        ...
+
+    def take(self, X: Instances, places: NDArray[np.intp]) -> Instances:
+        """Keep some of the instances."""
+        ...
+
 
 @dataclass(frozen=True)
 class Scene:
-    """A black box and the instances whose decisions are explained."""
+    """A black box for a table and the instances whose decisions are explained."""
 
     trained: Trained
     X: pd.DataFrame
+
+    @property
+    def key(self) -> str:
+        """Names the data set, the black box and what is known, for caches."""
+        return self.trained.key
 
     @property
     def schema(self) -> Schema:
@@ -42,7 +111,7 @@ class Scene:
     @cached_property
     def rows(self) -> Rows:
         """The instances as rows."""
-        return self.schema.encode(self.X)
+        return self.encode(self.X)
 
     @cached_property
     def decisions(self) -> Labels:
@@ -52,7 +121,7 @@ class Scene:
     @cached_property
     def known(self) -> Population:
         """All known instances, with the model's labels."""
-        rows = self.schema.encode(self.trained.known)
+        rows = self.encode(self.trained.known)
         return Population.of(self.schema, rows, np.asarray(self.trained.model.predict(self.trained.known)))
 
     @cached_property
@@ -60,10 +129,37 @@ class Scene:
         """For each instance the closest known one that is decided alike, for the instability measure."""
         return self.schema.decode(self.known.rows[nearest_alike(self.rows, self.decisions, self.known)])
 
+    def encode(self, X: pd.DataFrame) -> Rows:
+        """Turn instances into rows."""
+        return self.schema.encode(X)
+
+    def read(self, answer: pd.DataFrame) -> Rows:
+        """Read the rows of a table that can be instances.
+
+        Those that cannot hold a category that no known instance has, or lack a number.
+        """
+        found = [self._encoded(answer.iloc[[place]]) for place in range(len(answer))]
+        return np.array([row for row in found if row is not None]).reshape(-1, len(self.schema.features))
+
+    def label(self, rows: Rows) -> Labels:
+        """Ask the model."""
+        return np.asarray(self.trained.model.predict(self.loose.decode(rows)))
+
+    def take(self, X: pd.DataFrame, places: NDArray[np.intp]) -> pd.DataFrame:
+        """Keep some of the instances."""
+        return X.iloc[places].reset_index(drop=True)
+
+    def _encoded(self, table: pd.DataFrame) -> Any:
+        """Read one row; None if it holds what no instance can."""
+        try:
+            return self.loose.encode(table)[0]
+        except (TypeError, ValueError):
+            return None
+
 
 @dataclass(frozen=True)
 class Judged:
-    """The counterfactuals in one answer, as rows, and how many rows were given and how many refused."""
+    """The counterfactuals in one answer, as rows, and how many were given and how many refused."""
 
     rows: Rows
     given: int
@@ -81,14 +177,14 @@ class Score:
 
 
 def score(
-    scene: Scene, tables: Sequence[pd.DataFrame], alike: Sequence[pd.DataFrame], k: int, whole: bool = True
+    scene: AnyScene, answers: Sequence[Instances], alike: Sequence[Instances], k: int, whole: bool = True
 ) -> list[Score]:
     """Measure a method's answers to the first instances of a scene, and to those alike, for `inst`.
 
-    There may be fewer tables than instances, and fewer of those alike than of the instances themselves.
+    There may be fewer answers than instances, and fewer of those alike than of the instances themselves.
     """
-    judged, judged_alike = judge(scene, tables, k, whole), judge(scene, alike, k, whole)
-    x_alike = scene.schema.encode(scene.alike[: len(alike)]) if len(alike) else scene.rows[:0]
+    judged, judged_alike = judge(scene, answers, k, whole), judge(scene, alike, k, whole)
+    x_alike = scene.encode(scene.alike[: len(alike)]) if len(alike) else scene.rows[:0]
     scores = []
     for place, each in enumerate(judged):
         near = (x_alike[place], judged_alike[place].rows) if place < len(alike) else None
@@ -97,36 +193,22 @@ def score(
     return scores
 
 
-def judge(scene: Scene, tables: Sequence[pd.DataFrame], k: int, whole: bool = True) -> list[Judged]:
-    """Keep, of the first k rows of each instance's answer, those that are instances and decided differently.
+def judge(scene: AnyScene, answers: Sequence[Instances], k: int, whole: bool = True) -> list[Judged]:
+    """Keep, of the first k of each instance's answer, those that are instances and decided differently.
 
-    With `whole`, a fraction where the data are whole is rounded first, as a user would have to. Refused is a
-    row with a category that no known instance has, or without a number. Those alike are judged by the
-    instances' own decisions, because they are decided alike.
+    With `whole`, a fraction where the data are whole is rounded first, as a user would have to. Refused is
+    what `read` of the scene leaves out. Those alike are judged by the instances' own decisions, because they
+    are decided alike.
     """
     stepped = [place for place, each in enumerate(scene.schema.features) if each.step is not None and whole]
-    rows = [_read(scene, table[:k], stepped) for table in tables]
+    rows = [scene.read(answer[:k]) for answer in answers]
+    for each in rows:
+        each[:, stepped] = np.rint(each[:, stepped])
     asked = np.concatenate([scene.rows[:0], *rows])
     # One call for all, as a call has a high price of its own.
-    labels = np.asarray(scene.trained.model.predict(scene.loose.decode(asked))) if len(asked) else np.empty(0)
+    labels = scene.label(asked) if len(asked) else np.empty(0)
     parts = np.split(labels, np.cumsum([len(each) for each in rows])[:-1])
     return [
-        Judged(each[part != decision], given=len(table[:k]), refused=len(table[:k]) - len(each))
-        for table, each, part, decision in zip(tables, rows, parts, scene.decisions, strict=False)
+        Judged(each[part != decision], given=len(answer[:k]), refused=len(answer[:k]) - len(each))
+        for answer, each, part, decision in zip(answers, rows, parts, scene.decisions, strict=False)
     ]
-
-
-def _read(scene: Scene, table: pd.DataFrame, stepped: list[int]) -> Rows:
-    """Read the rows of a table that can be instances, and round what is whole in the data."""
-    found = [_encoded(scene, table.iloc[[place]]) for place in range(len(table))]
-    rows = np.array([row for row in found if row is not None]).reshape(-1, len(scene.schema.features))
-    rows[:, stepped] = np.rint(rows[:, stepped])
-    return rows
-
-
-def _encoded(scene: Scene, table: pd.DataFrame) -> Any:
-    """Read one row; None if it holds what no instance can."""
-    try:
-        return scene.loose.encode(table)[0]
-    except (TypeError, ValueError):
-        return None

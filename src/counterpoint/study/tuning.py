@@ -21,7 +21,7 @@ from sklearn.model_selection import (
     train_test_split,
 )
 
-from counterpoint.datasets import NAMES, Dataset, load
+from counterpoint.datasets import TABLES, Dataset, load_table
 from counterpoint.study.blackboxes import KINDS, TUNED, build
 
 SEED = 0
@@ -107,7 +107,7 @@ def search(data: Dataset, kind: str, draws: int) -> Finding:
 def tune(names: Sequence[str]) -> None:
     """Search the settings of both black boxes of each data set, and write them down after each."""
     for name in names:
-        data = load(name, seed=SEED)
+        data = load_table(name, seed=SEED)
         for kind in KINDS:
             _record(name, kind, search(data, kind, DRAWS[name]))
 
@@ -115,11 +115,11 @@ def tune(names: Sequence[str]) -> None:
 def main() -> None:
     """Tune the black boxes of the data sets named on the command line, or of all."""
     parser = argparse.ArgumentParser(prog="python -m counterpoint.study.tuning", description=tune.__doc__)
-    parser.add_argument("sets", nargs="*", metavar="set", help=f"one of {', '.join(NAMES)}; all if none")
-    names = parser.parse_args().sets or NAMES
-    unknown = [name for name in names if name not in NAMES]
+    parser.add_argument("sets", nargs="*", metavar="set", help=f"one of {', '.join(TABLES)}; all if none")
+    names = parser.parse_args().sets or TABLES
+    unknown = [name for name in names if name not in TABLES]
     if unknown:
-        parser.error(f"no data set is called {unknown[0]!r}. Known: {', '.join(NAMES)}.")
+        parser.error(f"no data set is called {unknown[0]!r}. Known: {', '.join(TABLES)}.")
     tune(names)
 
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Codes = NDArray[np.float64]
-
-
-class CodeError(ValueError):
-    """A code that stands for no category."""
+from counterpoint.study.peers.coding import CodeError, Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +110,8 @@ class Codebook:
 
     columns: tuple[Column, ...]
 
+    network_file: ClassVar[str] = "blueprint.npz"
+
     @classmethod
     def of(cls, train: pd.DataFrame, instances: pd.DataFrame, categorical: Sequence[str]) -> Codebook:
         """Learn the columns from the training data and the instances to explain."""
@@ -122,6 +120,15 @@ class Codebook:
             raise ValueError(f"X must have the columns of X_train and of categorical, it has no {missing}.")
         named = set(categorical)
         return cls(tuple(Column.of(train[name], instances[name], name in named) for name in train.columns))
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return len(self.columns)
+
+    def terms(self) -> dict[str, Any]:
+        """Return what a worker must know of the columns."""
+        return {"columns": [column.plain() for column in self.columns]}
 
     def encode(self, frame: pd.DataFrame) -> Codes:
         """Turn a data frame into rows of codes."""

@@ -45,7 +45,7 @@ def environment_python(name: str) -> Path:
     >>> environment_python("nowhere")
     Traceback (most recent call last):
         ...
-    counterpoint.study.peers.errors.PeerError: There is no environment 'nowhere'. Known: alibi, bench, ceml.
+    counterpoint.study.peers.errors.PeerError: There is no environment 'nowhere'. Known: alibi, bench, ...
     """
     folder = _folder(name)
     if os.name != "posix":

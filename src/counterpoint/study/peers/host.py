@@ -21,7 +21,7 @@ SETUP_SECONDS = 900.0
 GRACE = 5.0
 
 # One thread for everyone, so that methods are compared by their work and two can run side by side.
-_ONE_THREAD = dict.fromkeys(
+ONE_THREAD = dict.fromkeys(
     (
         "OMP_NUM_THREADS",
         "OPENBLAS_NUM_THREADS",
@@ -34,7 +34,7 @@ _ONE_THREAD = dict.fromkeys(
     "1",
 )
 _SETTINGS = {
-    **_ONE_THREAD,
+    **ONE_THREAD,
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
     "TF_CPP_MIN_LOG_LEVEL": "3",
     "CUDA_VISIBLE_DEVICES": "-1",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from counterpoint.study.peers.errors import PeerError
@@ -21,15 +21,13 @@ class Job:
 
     peer: Peer
     k: int
-    immutable: tuple[str, ...]
-    categorical: tuple[str, ...]
     seed: int
     time_limit: float
+    immutable: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
 
-    def write(
-        self, folder: Path, oracle: Oracle, X_train: pd.DataFrame, y_train: ArrayLike, X: pd.DataFrame
-    ) -> None:
-        """Write ``job.json``, ``arrays.npz`` and, if the model has one, ``blueprint.npz``."""
+    def write(self, folder: Path, oracle: Oracle, X_train: Any, y_train: ArrayLike, X: Any) -> None:
+        """Write ``job.json``, ``arrays.npz`` and, if the model has one, its blueprint."""
         self._write_terms(folder, oracle)
         codebook = oracle.codebook
         np.savez(
@@ -39,7 +37,7 @@ class Job:
             instances=codebook.encode(X),
         )
         if hasattr(oracle.model, "blueprint"):
-            oracle.model.blueprint().save(folder / "blueprint.npz")
+            oracle.model.blueprint().save(folder / codebook.network_file)
         elif self.peer.gradient:
             raise PeerError(f"{self.peer.name} must differentiate the model, which has no gradients.")
 
@@ -53,6 +51,7 @@ class Job:
             "immutable": self.immutable,
             "categorical": self.categorical,
             "n_classes": len(oracle.classes),
-            "columns": [column.plain() for column in oracle.codebook.columns],
+            "folder": str(folder),
+            **oracle.codebook.terms(),
         }
         (folder / "job.json").write_text(json.dumps(terms))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from counterpoint.study.peers.codebook import Codebook, Codes
+from counterpoint.study.peers.coding import Codes, Coding
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Oracle:
         How often the model was asked, and about how many rows in all.
     """
 
-    def __init__(self, model: Any, codebook: Codebook) -> None:
+    def __init__(self, model: Any, codebook: Coding[Any]) -> None:
         self.model = model
         self.codebook = codebook
         self.classes = pd.Index(model.classes_)
@@ -40,12 +40,12 @@ class Oracle:
     def answer(self, want: str, codes: Codes) -> Reply:
         """Ask the model; only its own work is in the seconds."""
         self.codebook.check(codes)
-        frame = self.codebook.decode(codes)
+        instances = self.codebook.decode(codes)
         ask = {"labels": self.model.predict, "probabilities": self.model.predict_proba}[want]
         self.calls += 1
         self.rows += len(codes)
         wall, cpu = time.perf_counter(), time.process_time()
-        said = ask(frame)
+        said = ask(instances)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         array = self.numbers(said)[:, None] if want == "labels" else np.asarray(said, dtype=np.float64)
         return Reply(array.astype(np.float64), wall, cpu)

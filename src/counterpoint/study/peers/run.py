@@ -1,58 +1,31 @@
-"""One peer, one model and the instances to explain: answers, and what each cost."""
+"""One peer, one model and the rows of a table to explain: answers, and what each cost."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from counterpoint.study.peers.codebook import Codebook, Codes
+from counterpoint.study.peers.answered import Answered, carried_out
+from counterpoint.study.peers.codebook import Codebook
 from counterpoint.study.peers.job import Job
 from counterpoint.study.peers.oracle import Oracle
-from counterpoint.study.peers.registry import PEERS, Peer
-from counterpoint.study.peers.shift import Shift
+from counterpoint.study.peers.registry import Peer, find_peer
 
 
 @dataclass(frozen=True, eq=False)
-class PeerRun:
-    """What a peer answered and what it cost, one entry an instance, in the order of X.
-
-    Where there was a budget of time, there may be fewer entries than instances.
+class PeerRun(Answered):
+    """What a peer answered about rows of a table; see `Answered` for what it cost.
 
     Attributes
     ----------
-    name, k
-        As asked.
-    answers
-        At most k counterfactuals an instance as rows of codes (`codebook`); none where the peer found none.
-    wall_seconds, cpu_seconds
-        Time for the instance: the peer's own and the model's, but not what it takes them to talk to each
-        other. The CPU time is NaN where the peer's process did not live to tell.
-    calls, rows
-        How often the peer asked the model, and about how many rows in all.
-    errors
-        Why there is no answer, where the peer raised (DiCE does when it finds none), ran out of time or died.
-    setup_seconds
-        CPU time to import and set up the peer, once for all instances.
     codebook
-        What the codes stand for.
+        What the codes in `answers` stand for.
     """
 
-    name: str
-    k: int
-    answers: list[Codes]
-    wall_seconds: list[float]
-    cpu_seconds: list[float]
-    calls: list[int]
-    rows: list[int]
-    errors: list[str | None]
-    setup_seconds: float
     codebook: Codebook = field(repr=False)
 
     @property
@@ -112,33 +85,9 @@ def run_peer(
     >>> run_peer("none", None, None, None, None, k=1, immutable=[], categorical=[])
     Traceback (most recent call last):
         ...
-    ValueError: There is no peer 'none'. Known: DiCE random, ...
+    ValueError: There is no peer 'none' for tables. Known: DiCE random, ...
     """
-    job = Job(_find(name), k, tuple(immutable), tuple(categorical), seed, time_limit)
+    job = Job(find_peer(name, "tables"), k, seed, time_limit, tuple(immutable), tuple(categorical))
     codebook = Codebook.of(X_train, X, categorical)
-    oracle = Oracle(model, codebook)
-    with tempfile.TemporaryDirectory(prefix="peer-") as name_of_folder:
-        folder = Path(name_of_folder)
-        job.write(folder, oracle, X_train, y_train, X)
-        shift = Shift(job.peer, folder, oracle, time_limit)
-        outcomes = shift.explain(len(X), np.inf if budget is None else budget)
-    return PeerRun(
-        name=job.peer.name,
-        k=k,
-        answers=[each.answers for each in outcomes],
-        wall_seconds=[each.wall for each in outcomes],
-        cpu_seconds=[each.cpu for each in outcomes],
-        calls=[each.calls for each in outcomes],
-        rows=[each.rows for each in outcomes],
-        errors=[each.error for each in outcomes],
-        setup_seconds=shift.setup_seconds,
-        codebook=codebook,
-    )
-
-
-def _find(peer: str | Peer) -> Peer:
-    if isinstance(peer, Peer):
-        return peer
-    if peer not in PEERS:
-        raise ValueError(f"There is no peer {peer!r}. Known: {', '.join(PEERS)}.")
-    return PEERS[peer]
+    outcomes, setup_seconds = carried_out(job, Oracle(model, codebook), X_train, y_train, X, budget)
+    return PeerRun(job.peer.name, k, outcomes, setup_seconds, codebook)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from counterpoint.study.peers.codebook import Codes
+from counterpoint.study.peers.coding import Codes
 from counterpoint.study.peers.environments import environment_python
 from counterpoint.study.peers.errors import PeerError
 from counterpoint.study.peers.host import DeathError, HangError, Worker
@@ -93,7 +93,7 @@ class Shift:
     def _explain(self, worker: Worker, instance: int) -> Outcome:
         """Explain one instance; a worker that fails at it costs this instance only."""
         calls, rows = self._oracle.calls, self._oracle.rows
-        answers, cpu, began = np.empty((0, len(self._oracle.codebook.columns))), np.nan, time.monotonic()
+        answers, cpu, began = np.empty((0, self._oracle.codebook.width)), np.nan, time.monotonic()
         try:
             done = worker.explain(instance, self._time_limit)
         except (DeathError, HangError) as problem:

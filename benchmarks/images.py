@@ -1,0 +1,144 @@
+"""What a hundred images take: model calls, time against decoding and labelling in bulk, and memory.
+
+``python -m benchmarks.images``
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import counterpoint as cp
+from benchmarks import results
+from benchmarks.results import Figure
+from benchmarks.speed import timed
+from counterpoint.study.blackboxes import train
+
+NAME = "mnist"
+SEED = 0
+CODECS = {"Kernel(7)": cp.Kernel(7), "Identity": cp.Identity()}
+
+
+class Recorder:
+    """A local codec that keeps all rows it decodes."""
+
+    def __init__(self, codec: Any) -> None:
+        self.codec = codec
+        self.rows: list[NDArray[np.float64]] = []
+
+    def fit(self, X: NDArray[Any]) -> Recorder:
+        """Fit the codec."""
+        self.codec.fit(X)
+        return self
+
+    @property
+    def cells(self) -> NDArray[np.intp]:
+        """The latent feature of each cell."""
+        return np.asarray(self.codec.cells)
+
+    def encode(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Encode instances."""
+        return np.asarray(self.codec.encode(X))
+
+    def decode(self, Z: NDArray[np.float64]) -> NDArray[Any]:
+        """Decode rows, and keep them."""
+        self.rows.append(Z)
+        return np.asarray(self.codec.decode(Z))
+
+
+def fitted(codec: Any, trained: Any) -> cp.Ensemble:
+    return cp.Ensemble(codec=codec, seed=SEED).fit(trained.model, trained.known)
+
+
+def measure(name: str, count: int, k: int, pairs: int) -> tuple[list[Figure], list[dict[str, float]]]:
+    """Explain images, and race it against decoding and labelling the same rows in one go."""
+    trained = train(NAME, "network")
+    X = trained.instances(count)
+    recorder = Recorder(CODECS[name])
+    explainer = fitted(recorder, trained)
+    recorder.rows.clear()
+    answers = explainer.explain_many(X, k=k, progress=False)
+    rounds, rows = (
+        len(recorder.rows) - count,
+        recorder.rows,
+    )  # the answers of each image are decoded once more
+    asked = np.concatenate([each for each in rows if len(each) > k])
+    plain = fitted(CODECS[name], trained)
+    races = []
+    for pair in range(pairs):
+        _, wall, cpu = timed(lambda: plain.explain_many(X, k=k, progress=False))
+        _, bulk, bulk_cpu = timed(lambda: trained.model.predict(_float32(CODECS[name], asked)))
+        races.append(
+            {
+                "pair": pair + 1,
+                "wall s": wall,
+                "bulk s": bulk,
+                "wall ratio": wall / bulk,
+                "CPU": cpu / bulk_cpu,
+            }
+        )
+    valid = np.mean(
+        [(trained.model.predict(a.counterfactuals) != a.decision).all() for a in answers if len(a)]
+    )
+    return [
+        Figure(f"{name}: model calls in all", answers.model_calls, 30),
+        Figure(f"{name}: calls of the decoder for them", rounds),
+        Figure(f"{name}: model rows an image", answers.model_rows / count),
+        Figure(f"{name}: wall time / bulk, median", median(each["wall ratio"] for each in races), 1.5),
+        Figure(f"{name}: CPU time / bulk, median", median(each["CPU"] for each in races), 1.5),
+        Figure(f"{name}: s an image, median", median(each["wall s"] for each in races) / count),
+        Figure(f"{name}: size", float(np.mean([len(answer) / k for answer in answers])), 0.9, ">="),
+        Figure(f"{name}: share of images whose answers are all valid", float(valid), 1.0, ">="),
+    ], races
+
+
+def _float32(codec: Any, rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    return np.asarray(codec.decode(rows), dtype=np.float32)
+
+
+def memory(name: str, count: int, k: int) -> float:
+    """Measure the peak memory of a process that explains images, with 60,000 known ones."""
+    script = f"import benchmarks.images as b; print(b.peak({name!r}, {count}, {k}))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1])
+
+
+def peak(name: str, count: int, k: int) -> float:
+    """Explain images in this process; gives its peak memory in GB."""
+    trained = train(NAME, "network")
+    fitted(CODECS[name], trained).explain_many(trained.instances(count), k=k, progress=False)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.images", description=__doc__)
+    parser.add_argument("--instances", type=int, default=100)
+    parser.add_argument("--k", type=int, default=5)
+    parser.add_argument("--pairs", type=int, default=3, help="how often to race against the bulk call")
+    options = parser.parse_args(arguments)
+    figures, lines = [], []
+    for name in CODECS:
+        found, races = measure(name, options.instances, options.k, options.pairs)
+        figures += [
+            *found,
+            Figure(f"{name}: peak memory, GB", memory(name, options.instances, options.k), 2.0),
+        ]
+        lines += [{"codec": name, **each} for each in races]
+    title = f"Images: {NAME}, {options.instances} images, 60,000 known, k = {options.k}"
+    results.show(f"{title}: each pair of explain_many and one bulk call", lines)
+    results.show(title, [figure.cells() for figure in figures])
+    results.write(
+        "images", SEED, {"options": vars(options), "figures": [f.plain() for f in figures], "pairs": lines}
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""What each method looks like in the figures, and in which order methods stand.
+
+Colour says which family a method is of; marker and line style tell its members apart, also in grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a method's line is drawn; a hollow marker lets what lies below it show."""
+
+    colour: str
+    line: str
+    marker: str
+    width: float = 1.3
+    size: float = 5.0
+    hollow: bool = False
+
+
+# The colours of others are Okabe and Ito's and, for CBCE, Paul Tol's wine: told apart by colour-blind eyes.
+STYLES = {
+    "ECE": Style("black", "-", "o", width=2.8, size=7.0),
+    "ECE close": Style("black", "--", "^", hollow=True),
+    "ECE diverse": Style("black", ":", "s", hollow=True),
+    "ECE plausible": Style("black", "-.", "D", size=4.5, hollow=True),
+    "ECE sparse": Style("black", "-", "v", width=0.8, hollow=True),
+    "ECE_I": Style("black", "--", "X", width=1.0, hollow=True),
+    "ECE_K4": Style("black", ":", "p", hollow=True),
+    "ECE_K7": Style("black", "-.", "h", hollow=True),
+    "BCE-B": Style("#9a9a9a", "-", "v", width=0.9, size=4.0),
+    "BCE-T": Style("#9a9a9a", "--", "^", width=0.9, size=4.0),
+    "BCE-S": Style("#9a9a9a", ":", "<", width=0.9, size=4.0),
+    "BCE-N": Style("#9a9a9a", "-.", ">", width=0.9, size=4.0),
+    "CBCE": Style("#882255", "-", "*", size=7.0),
+    "DiCE random": Style("#D55E00", "-", "s"),
+    "DiCE genetic": Style("#D55E00", "--", "X", size=6.0),
+    "DiCE gradient": Style("#D55E00", ":", "d", size=5.5),
+    "FAT": Style("#009E73", "-", "P", size=6.0),
+    "CEM": Style("#0072B2", "-", "<"),
+    "CEGP": Style("#0072B2", "--", ">"),
+    "WACH": Style("#0072B2", ":", "v"),
+    "CEML": Style("#CC79A7", "-", "h", size=6.0),
+    "NICE": Style("#E69F00", "-", "p", size=6.0),
+    "CFNOW": Style("#56B4E9", "-", "D", size=4.5),
+    "Wildboar": Style("#009E73", "--", "d", size=5.5),
+}
+"""Each method's look, in the order in which methods are listed."""
+OTHER = Style("#555555", "--", ".")
+"""The look of a method that is not known here."""
+
+
+def in_order(methods: Sequence[str]) -> list[str]:
+    """Sort methods as their styles are, those without one last."""
+    known = list(STYLES)
+    return sorted(methods, key=lambda name: known.index(name) if name in known else len(known))

@@ -1,0 +1,32 @@
+"""How the study uses torch: only where it is needed, and leaving no trace in its global state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+def import_torch(what: str) -> Any:
+    """Import torch, or say what needs it and how to get it."""
+    try:
+        import torch
+    except ImportError as error:
+        raise ImportError(f"{what} needs torch: pip install 'counterpoint[torch]'") from error
+    return torch
+
+
+@contextmanager
+def reproducible(torch: Any, seed: int) -> Iterator[None]:
+    """Have torch draw from a seed, and use one thread, so that sums are added up alike everywhere.
+
+    Afterwards its random state and its number of threads are as they were.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            yield
+    finally:
+        torch.set_num_threads(threads)
