@@ -5,12 +5,12 @@ BIN := .venv/bin
 # Exactly this one, before anything that needs torch: a range alone may pull gigabytes of GPU packages.
 TORCH := torch==2.13.0
 
-.PHONY: demo test lint types tests study clean
+.PHONY: demo test lint types tests aeon study clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
 
-test: lint types tests
+test: lint types tests aeon
 
 lint: .venv/dev
 	$(BIN)/ruff check .
@@ -22,6 +22,15 @@ types: .venv/dev
 
 tests: .venv/dev
 	$(BIN)/pytest -n auto
+
+# aeon needs an older numpy than all else here is tested with, so it has an environment of its own.
+aeon: .venv-aeon/ready
+	.venv-aeon/bin/python -m pytest --quiet tests/test_aeon.py
+
+.venv-aeon/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-aeon
+	.venv-aeon/bin/pip install --quiet --editable . aeon==1.6.0 pytest
+	touch $@
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -41,7 +50,7 @@ tests: .venv/dev
 	touch $@ .venv/demo .venv/study
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .venv .venv-aeon .mypy_cache .pytest_cache .ruff_cache build dist
 
 # The paper's study on tables: STUDY="--full" for its size, or any other options of `counterpoint study tables`.
 study: .venv/study

@@ -12,6 +12,7 @@ import sklearn
 import counterpoint as cp
 from benchmarks.results import CACHE
 from counterpoint.datasets import load_table
+from counterpoint.files import replacing
 from counterpoint.study.blackboxes import Trained, build
 
 T = TypeVar("T")
@@ -45,8 +46,6 @@ def cached(name: str, make: Callable[[], T], fresh: bool = False) -> T:
         return cast(T, joblib.load(path))
     thing = make()
     CACHE.mkdir(parents=True, exist_ok=True)
-    # Under another name first, so that a run that is stopped here leaves no half of a file.
-    part = path.with_suffix(".part")
-    joblib.dump(thing, part)
-    part.replace(path)
+    with replacing(path) as file:
+        joblib.dump(thing, file)
     return thing

@@ -206,19 +206,6 @@ def test_a_codec_of_the_users_own_is_given_again_on_loading(tmp_path: Any) -> No
     assert (again.explain(X[0], k=3).rows == explainer.explain(X[0], k=3).rows).all()
 
 
-@pytest.mark.filterwarnings("ignore")  # numba's
-def test_an_aeon_classifier_needs_no_glue() -> None:
-    aeon = pytest.importorskip("aeon.classification.distance_based")
-    X, y = waves(60, channels=2)
-    model = aeon.KNeighborsTimeSeriesClassifier(distance="euclidean").fit(X, y)
-    explanation = cp.Ensemble().fit(model, X).explain(X[0], k=3)
-    assert (model.predict(explanation.counterfactuals) != explanation.decision).all()
-    flat = aeon.KNeighborsTimeSeriesClassifier(distance="euclidean").fit(X[:, 0], y)
-    explainer = cp.Ensemble().fit(flat, X[:, 0])
-    assert isinstance(explainer.codec_, cp.Kernel)
-    assert (flat.predict(explainer.explain(X[0, 0], k=2).counterfactuals) != flat.predict(X[:1, 0])).all()
-
-
 def test_every_base_explainer_takes_images(digits: Flat) -> None:
     for explainer in (cp.BruteForce(), cp.Tree(), cp.Sphere(), cp.Neighbours(), cp.CaseBased()):
         X = KNOWN[:, None]  # series of one channel would be (n, 1, 64)

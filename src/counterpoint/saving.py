@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
@@ -25,6 +24,7 @@ from counterpoint.bounds import Rules
 from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
 from counterpoint.distances import Distance, Euclidean
 from counterpoint.explainers import Explainer
+from counterpoint.files import replacing
 from counterpoint.polish import Polish
 from counterpoint.population import Population
 from counterpoint.schema import Rows, Schema
@@ -176,26 +176,18 @@ def _nowhere(view: View) -> Instances:
 
 
 def _write(path: Path, text: str, arrays: dict[str, NDArray[Any]]) -> None:
-    """Write a file beside the old one, then put it in its place, so that no half-written one is ever seen."""
+    """Write a text and arrays to a zip file."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"Cannot save to {path}: there is no folder {path.parent}.")
     if path.is_dir():
         raise IsADirectoryError(f"Cannot save to {path}: it is a folder; give the name of a file.")
-    draft = path.with_name(f".{path.name}.{uuid4().hex}")
     write: Any = np.lib.format.write_array
-    try:
-        with draft.open("xb") as file:
-            with ZipFile(file, "w") as archive:
-                # A ZipInfo of its own carries no date: the same explainer makes the same file.
-                archive.writestr(ZipInfo(TEXT), text, ZIP_DEFLATED)
-                for name, array in arrays.items():
-                    with archive.open(_deflated(f"{name}.npy"), "w", force_zip64=True) as member:
-                        write(member, np.asarray(array), allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with replacing(path) as file, ZipFile(file, "w") as archive:
+        # A ZipInfo of its own carries no date: the same explainer makes the same file.
+        archive.writestr(ZipInfo(TEXT), text, ZIP_DEFLATED)
+        for name, array in arrays.items():
+            with archive.open(_deflated(f"{name}.npy"), "w", force_zip64=True) as member:
+                write(member, np.asarray(array), allow_pickle=False)
 
 
 def _deflated(name: str) -> ZipInfo:

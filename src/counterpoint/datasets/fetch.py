@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from counterpoint.datasets.sources import Source, import_pooch
+from counterpoint.files import replacing
 
 FOLDER_VARIABLE = "COUNTERPOINT_DATA"
 
@@ -176,11 +177,5 @@ def _check(content: bytes, checksums: tuple[str, ...]) -> None:
 def _write(path: Path, content: bytes) -> None:
     """Write a file so that other processes see all of it or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
+    with replacing(path) as file:
+        file.write(content)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +27,7 @@ from sklearn.preprocessing import OneHotEncoder
 import counterpoint as cp
 from counterpoint.datasets import IMAGES, SERIES, TABLES, ArrayDataset, ArrayName, Dataset, TableName, load
 from counterpoint.datasets.fetch import cache_folder
+from counterpoint.files import replacing
 from counterpoint.study.convolution import ConvNetwork
 from counterpoint.study.network import DenseNetwork
 
@@ -297,11 +296,5 @@ def _kept(key: str, fit: Callable[[], Any]) -> Any:
 def _keep(model: Any, path: Path) -> None:
     """Write a model so that other processes see all of it or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            joblib.dump(model, stream)
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
+    with replacing(path) as file:
+        joblib.dump(model, file)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import fields, replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 import counterpoint.codecs
 from counterpoint.codecs import SavedCodec
 from counterpoint.datasets.fetch import cache_folder
+from counterpoint.files import replacing
 
 
 def trained_codec(codec: Any, name: str, X: NDArray[Any], seed: int) -> Any:
@@ -66,9 +66,6 @@ def _path(codec: Any, name: str, X: NDArray[Any]) -> Path:
 
 def _keep(arrays: dict[str, NDArray[Any]], path: Path) -> None:
     """Write a codec so that other processes see all of it or nothing."""
-    content = BytesIO()
-    np.savez(content, allow_pickle=False, **arrays)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_bytes(content.getvalue())
-    part.replace(path)
+    with replacing(path) as file:
+        np.savez(file, allow_pickle=False, **arrays)

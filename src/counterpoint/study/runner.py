@@ -30,6 +30,10 @@ from counterpoint.study.plan import Job, Plan
 from counterpoint.study.scoring import AnyScene, score
 
 
+# What shows answers, and so decides none.
+SHELLS = ("study", "cli", "cli.py", "report", "plots", "render.py", "sentences.py", "testing.py")
+
+
 def run(plan: Plan, folder: Path, cores: int | None = None) -> pd.DataFrame:
     """Run what has not been run yet, and return the results of the whole plan: one row an instance.
 
@@ -166,7 +170,8 @@ def _files(method: Method) -> tuple[Path, ...]:
 @cache
 def _own_files() -> tuple[Path, ...]:
     package = Path(counterpoint.__file__).parent
-    return tuple(path for path in package.rglob("*.py") if "study" not in path.relative_to(package).parts)
+    parts = {path: path.relative_to(package).parts[0] for path in package.rglob("*.py")}
+    return tuple(path for path, part in parts.items() if part not in SHELLS)
 
 
 @cache

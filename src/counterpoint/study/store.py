@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.files import replacing
 from counterpoint.metrics import Measures
 from counterpoint.study.methods import Cost, Run
 from counterpoint.study.scoring import AnyScene, Instances, Score
@@ -171,7 +172,5 @@ def _bare(value: Any) -> Any:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Under another name first, so that a run that is stopped here leaves no half of a file.
-    part = path.with_suffix(".part")
-    part.write_bytes(content)
-    part.replace(path)
+    with replacing(path) as file:
+        file.write(content)
