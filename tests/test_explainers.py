@@ -474,3 +474,12 @@ def test_evolution_asks_no_more_than_so_often_and_so_much() -> None:
     questions = drive(cp.Evolution(rounds=4, candidates=30, islands=3).search(task), never)
     assert len(questions) == 4
     assert all(np.bincount(question.of).max() <= 30 for question in questions)
+
+
+def test_one_change_is_found_wherever_it_is() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 20))
+    for feature in range(0, 20, 5):
+        explainer = cp.Ensemble().fit(lambda rows, feature=feature: rows[:, feature] > 0, X)
+        for explanation in explainer.explain_many(X[:10], k=2, max_changes=1, progress=False):
+            assert len(explanation) == 2
+            assert explanation.changes["feature"].unique().tolist() == [f"x{feature}"]

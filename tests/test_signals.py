@@ -133,6 +133,27 @@ def test_series_of_any_number_of_channels_get_a_codec_that_is_named(shape: tuple
     assert "Kernel" in str(explanation)
 
 
+def test_fitting_again_fits_the_codec_again_and_leaves_the_callers_alone() -> None:
+    X, y = waves(120)
+    codec = cp.PCA(4)
+    explainer = cp.Ensemble(codec=codec).fit(Flat(X, y), X)
+    explainer.fit(Flat(X, y), X + 5)
+    fresh = cp.Ensemble(codec=cp.PCA(4)).fit(Flat(X, y), X + 5)
+    assert not codec.is_fitted
+    assert (explainer.explain(X[0] + 5).rows == fresh.explain(X[0] + 5).rows).all()
+
+
+def test_many_answers_about_images_are_one_frame(digits: Flat) -> None:
+    many = cp.Ensemble(codec=cp.Kernel(4)).fit(digits, KNOWN).explain_many(TEST[:2], k=2, progress=False)
+    assert many.frame.shape == (4, 2 + 64 + 3)
+    assert many.frame.loc[3, "7,6"] == many[1].counterfactuals[1, 7, 6]
+
+
+def test_square_arrays_are_images_even_without_a_codec() -> None:
+    assert chosen_codec(np.zeros((5, 28, 28))) == cp.Kernel((4, 4))
+    assert chosen_codec(np.zeros((5, 3, 96))) == cp.Kernel((1, 4))
+
+
 def test_a_table_of_many_columns_is_no_series() -> None:
     rng = np.random.default_rng(0)
     table = rng.normal(size=(100, 40)) * rng.uniform(0.1, 50, size=40)

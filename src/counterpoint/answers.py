@@ -215,7 +215,11 @@ class Answers:
         place, view = group[[instance]], self._fitted.view
         candidates = view.decode(rows, self._instances, np.repeat(place, len(rows)))
         x = view.decode(self._instances.rows[place], self._instances, place)
-        mask = np.asarray(rule(candidates, x))
+        try:
+            mask = np.asarray(rule(candidates, x))
+        except Exception as error:
+            error.add_note(f"It was raised by rule={getattr(rule, '__name__', rule)!s}, not by the library.")
+            raise
         if mask.shape != (len(rows),) or mask.dtype != np.bool_:
             raise ValueError(
                 f"rule must return one truth value a candidate: {len(rows)} candidates, "

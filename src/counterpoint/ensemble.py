@@ -42,7 +42,9 @@ class Voice:
 
     def search(self, task: Task) -> Search:
         """Search on this voice's sample."""
-        features = [feature for feature in self.features if feature in task.features][: task.max_changes]
+        features = [feature for feature in self.features if feature in task.features]
+        if not isinstance(self.explainer, BruteForce | Guided):  # which heed the limit by themselves
+            features = features[: task.max_changes]
         return self.explainer.search(task.narrow(self.known, features, self.stream))
 
 

@@ -351,7 +351,10 @@ class Explanations(Sequence[Explanation]):
     @classmethod
     def from_json(cls, text: str) -> Explanations:
         """Read answers that `to_json` saved."""
-        plain = json.loads(text)
+        try:
+            plain = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"The text is no JSON, so no explanations: {error}") from error
         if plain.get("version") != VERSION:
             raise ValueError(f"The text has format version {plain.get('version')}, known is {VERSION}.")
         schema = storage.schema_from_plain(plain["schema"])

@@ -23,8 +23,11 @@ LATENT_CELLS = 3_200_000
 # So many known instances show an adapter how a network wants them, and what its outputs look like.
 EXAMPLES = 1_000
 
-# A chosen window parts an axis into about so many blocks.
-BLOCKS = 24
+# A chosen window parts a time axis into about so many blocks, and a side of an image.
+BLOCKS, TILES = 24, 7
+
+# Without a codec, arrays (n, side, side) of at least so long sides are images.
+SIDE = 8
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,9 @@ def learn(
 def chosen_codec(X: Any, model: Any = None) -> Codec | None:
     """Choose a codec for images and series whose caller names none; None for tables.
 
-    Arrays of three dimensions are series of channels, (n, channels, length), as aeon has them, and of four
-    are images. Windows part the time axis, or the height and width, into some two dozen blocks.
+    Arrays of three dimensions are series of channels, (n, channels, length), as aeon has them, unless both
+    sides are equal and long enough for an image; of four they are images. Windows part a time axis into some
+    two dozen blocks, and a height and width into seven.
 
     Examples
     --------
@@ -95,11 +99,10 @@ def chosen_codec(X: Any, model: Any = None) -> Codec | None:
     if is_series(X, model):
         return Kernel(_window(X.shape[1]))
     shape = np.shape(X)[1:] if isinstance(X, np.ndarray) else ()
-    if len(shape) == 2:
-        return Kernel((1, _window(shape[1])))
-    if len(shape) == 3:
-        return Kernel((*(max(1, round(length / 7)) for length in shape[:2]), 1))
-    return None
+    is_image = len(shape) == 3 or (len(shape) == 2 and shape[0] == shape[1] >= SIDE)
+    if is_image:
+        return Kernel((*(max(1, round(length / TILES)) for length in shape[:2]), *[1] * (len(shape) - 2)))
+    return Kernel((1, _window(shape[1]))) if len(shape) == 2 else None
 
 
 def _window(length: int) -> int:

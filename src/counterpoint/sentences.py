@@ -74,7 +74,7 @@ def framed(schema: Schema, rows: Rows, before: dict[str, Any], after: dict[str, 
 
         return pl.DataFrame(before).hstack(table).hstack(pl.DataFrame(after))
     if schema.form.kind == "array":
-        table = pd.DataFrame(table, columns=list(schema.names))
+        table = pd.DataFrame(table.reshape(len(table), len(schema.names)), columns=list(schema.names))
     return pd.concat([pd.DataFrame(before), table, pd.DataFrame(after)], axis=1)
 
 

@@ -58,7 +58,8 @@ class Target:
         if continuous:
             raise ValueError(
                 f"The model's outputs are numbers, not decisions, so say which of them count as different: "
-                f"target=cp.Between(low, high), or a function from outputs to a mask. Got {target!r}."
+                f"target=cp.Between(low, high), or a function from outputs to a mask. Got {target!r}. "
+                f"If they are probabilities of classes, give what decides: the model with its predict method."
             )
         if target is None:
             return cls()

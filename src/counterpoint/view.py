@@ -6,6 +6,7 @@ model what rows stand for. Of a table the cells are the rows. Through a codec ro
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -126,12 +127,12 @@ class Through:
 
     @classmethod
     def of(cls, X: Any, codec: Codec, fixed: Any = None) -> Through:
-        """Learn the shape, dtype and value range of instances, and fit the codec unless it is fitted."""
+        """Learn the shape, dtype and value range of instances; a codec that is not fitted is copied and fitted."""
         X = as_signals(X)
         schema = signal_schema(X)
         mask = _mask(fixed, schema)
         if not getattr(codec, "is_fitted", False):
-            codec = codec.fit(X)
+            codec = copy(codec).fit(X)
         if mask.any() and not isinstance(codec, LocalCodec):
             raise ValueError(
                 f"immutable cannot be kept with {codec!r}: each of its latent features reaches every cell, "

@@ -56,7 +56,7 @@ class Reconstruction:
     def __str__(self) -> str:
         return (
             f"{self.explained:.0%} of the variance kept: RMSE {self.error:.3g}, that of the mean instance "
-            f"{self.spread:.3g} ({self.instances} instances, {self.epochs} epochs)"
+            f"{self.spread:.3g} ({self.instances} instances, {self.epochs} epoch{'s' * (self.epochs != 1)})"
         ).replace("% of", " % of")
 
     @classmethod

@@ -29,7 +29,6 @@ from counterpoint.study.peers.host import ONE_THREAD
 from counterpoint.study.plan import Job, Plan
 from counterpoint.study.scoring import AnyScene, score
 
-
 # What shows answers, and so decides none.
 SHELLS = ("study", "cli", "cli.py", "report", "plots", "render.py", "sentences.py", "testing.py")
 
