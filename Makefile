@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Exactly this one, before anything that needs torch: a range alone may pull gigabytes of GPU packages.
 TORCH := torch==2.13.0
 
-.PHONY: demo test lint types tests aeon study clean
+.PHONY: demo test lint types tests aeon docs study clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -49,8 +49,12 @@ aeon: .venv-aeon/ready
 	$(BIN)/pip install --quiet --editable '.[dev]'
 	touch $@ .venv/demo .venv/study
 
+# The documentation as pages in site/; its pictures are drawn by docs/pictures.py.
+docs: .venv/dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf .venv .venv-aeon .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .venv .venv-aeon .mypy_cache .pytest_cache .ruff_cache build dist site
 
 # The paper's study on tables: STUDY="--full" for its size, or any other options of `counterpoint study tables`.
 study: .venv/study
