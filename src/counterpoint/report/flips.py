@@ -1,0 +1,84 @@
+"""Which features flip decisions: how often each changes, and which way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint.distances import changed
+from counterpoint.explanation import Explanations
+from counterpoint.schema import Rows, Schema
+
+
+@dataclass(frozen=True)
+class Flip:
+    """How often one feature changes.
+
+    Parameters
+    ----------
+    name
+        The feature.
+    counterfactuals
+        How many counterfactuals change it.
+    instances
+        How many instances have a counterfactual that changes it.
+    alone
+        How many counterfactuals change nothing else.
+    up, down
+        How many counterfactuals change it to more and to less; none where values have no order.
+
+    Examples
+    --------
+    >>> Flip("age", 3, 2, 1, 3, 0) + Flip("age", 1, 1, 1, 0, 1)
+    Flip(name='age', counterfactuals=4, instances=3, alone=2, up=3, down=1)
+    """
+
+    name: str
+    counterfactuals: int
+    instances: int
+    alone: int
+    up: int
+    down: int
+
+    def __add__(self, other: Flip) -> Flip:
+        return Flip(
+            self.name,
+            self.counterfactuals + other.counterfactuals,
+            self.instances + other.instances,
+            self.alone + other.alone,
+            self.up + other.up,
+            self.down + other.down,
+        )
+
+
+def flips(explanations: Explanations) -> tuple[Flip, ...]:
+    """Count the changes of each feature of a table; of images and series, single cells say nothing."""
+    schema = explanations.schema
+    if schema.form.shape:
+        return ()
+    items = [item for item in explanations if len(item)]
+    counts = np.zeros((5, len(schema.features)), dtype=np.intp)
+    if items:
+        sizes = np.array([len(item) for item in items])
+        rows = np.concatenate([item.rows for item in items])
+        x = np.repeat([item.row for item in items], sizes, axis=0)
+        counts[:] = _counts(rows, x, np.cumsum(sizes) - sizes, _ordered(schema))
+    return tuple(Flip(str(name), *line) for name, line in zip(schema.names, counts.T.tolist(), strict=True))
+
+
+def _counts(rows: Rows, x: Rows, starts: NDArray[np.intp], ordered: NDArray[np.bool_]) -> list[Any]:
+    """Count for each feature the rows that change it, the instances, those alone, to more and to less."""
+    masks = changed(rows, x)
+    alone = masks.sum(axis=1) == 1
+    # A missing number is neither more nor less than another.
+    ways = np.nan_to_num(rows - x) * ordered
+    of_instances = np.logical_or.reduceat(masks, starts, axis=0)
+    return [each.sum(axis=0) for each in (masks, of_instances, masks[alone], ways > 0, ways < 0)]
+
+
+def _ordered(schema: Schema) -> NDArray[np.bool_]:
+    """Tell whose values are more or less than others: numbers, and categories that have an order."""
+    return np.array([not f.is_categorical or f.ordered for f in schema.features], dtype=np.bool_)
