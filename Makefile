@@ -41,7 +41,7 @@ aeon: .venv-aeon/ready
 
 .venv/study: .venv/bin/python pyproject.toml
 	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[study,torch]'
+	$(BIN)/pip install --quiet --editable '.[cli,study,torch]'
 	touch $@
 
 .venv/dev: .venv/bin/python pyproject.toml
@@ -61,6 +61,6 @@ study: .venv/study
 	$(BIN)/counterpoint study tables $(STUDY)
 
 # Figures of the README. Run them on a quiet machine; each prints a table and writes benchmarks/results/*.json.
-.PHONY: bench-speed bench-growth bench-quality bench-images
-bench-speed bench-growth bench-quality bench-images: bench-%: .venv/study
+.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream
+bench-speed bench-growth bench-quality bench-images bench-stream: bench-%: .venv/study
 	$(BIN)/python -m benchmarks.$*

@@ -1,17 +1,26 @@
 """The examples in the README and the contributing guide run as they stand."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import skops.io
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 ROOT = Path(__file__).parents[1]
 
 
-def blocks(name: str) -> list[str]:
-    """Find the Python examples of a page."""
-    return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), flags=re.DOTALL)
+def blocks(name: str, language: str = "python") -> list[str]:
+    """Find the examples of a page."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
 def applicants(count: int) -> pd.DataFrame:
@@ -47,6 +56,27 @@ def test_the_readme_runs() -> None:
         exec(block, names)
     assert names["explanation"].sentences()
     assert len(names["explanations"]) == 40
+
+
+def test_three_commands_lead_from_a_csv_and_a_skops_file_to_a_report(tmp_path: Path) -> None:
+    table = applicants(300).drop(columns="education")
+    granted = np.where(table["amount"] / 10_000 + table["duration"] / 40 < 1.5, "yes", "no")
+    encoder = make_column_transformer((OneHotEncoder(), ["sex", "purpose"]), remainder=StandardScaler())
+    model = make_pipeline(encoder, LogisticRegression()).fit(table, granted)
+    skops.io.dump(model, tmp_path / "credit.skops")
+    table.assign(granted=granted).to_csv(tmp_path / "train.csv", index=False)
+    refused = table[model.predict(table) == "no"]
+    refused.head(30).to_csv(tmp_path / "refused.csv", index=False)
+    (tmp_path / "applicant.json").write_text(refused.iloc[0].to_json())
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    (block,) = blocks("README.md", "sh")
+    commands = block.strip().splitlines()
+    assert len(commands) == 3
+    for command in commands:
+        subprocess.run(command, shell=True, check=True, cwd=tmp_path, env={**os.environ, "PATH": path})
+    found = pd.read_csv(tmp_path / "found.csv")
+    assert (model.predict(found[table.columns]) == "yes").all()
+    assert "What it costs for whom" in (tmp_path / "found.html").read_text(encoding="utf-8")
 
 
 def test_the_contributing_guide_runs() -> None:

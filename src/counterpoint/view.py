@@ -127,7 +127,7 @@ class Through:
 
     @classmethod
     def of(cls, X: Any, codec: Codec, fixed: Any = None) -> Through:
-        """Learn the shape, dtype and value range of instances; a codec that is not fitted is copied and fitted."""
+        """Learn the shape, dtype and range of instances; a codec that is not fitted is copied and fitted."""
         X = as_signals(X)
         schema = signal_schema(X)
         mask = _mask(fixed, schema)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from counterpoint.cli import _SETS, _parser, _plan, main
+from counterpoint.cli import main, parser
+from counterpoint.cli.study import SETS, plan_of
 from counterpoint.study.topics import TOPICS
 
 SMALL = ["--sets", "german", "--black-boxes", "forest", "--instances", "2", "-k", "1", "2", "--cores", "1"]
@@ -31,16 +32,16 @@ def test_a_wrong_name_is_one_sentence_and_a_code(topic: str, capsys: pytest.Capt
 
 
 def test_each_topic_has_its_sets_and_a_folder_of_its_own() -> None:
-    options = {topic: _parser().parse_args(["study", topic]) for topic in TOPICS}
+    options = {topic: parser().parse_args(["study", topic]) for topic in TOPICS}
     assert len({each.out for each in options.values()}) == len(TOPICS)
-    assert {topic: tuple(sets.split()) for topic, sets in _SETS.items()} == {
+    assert {topic: tuple(sets.split()) for topic, sets in SETS.items()} == {
         topic: about.sets for topic, about in TOPICS.items()
     }
 
 
 def test_the_size_and_limits_are_what_is_asked_for() -> None:
     asked = ["--full", "--sets", "power", "-k", "1", "3", "--limit", "5", "--cell-limit", "50", "--seed", "7"]
-    plan = _plan(_parser().parse_args(["study", "series", *asked]))
+    plan = plan_of(parser().parse_args(["study", "series", *asked]))
     assert (plan.topic, plan.sets, plan.ks, plan.instances, plan.seed) == (
         "series",
         ("power",),

@@ -30,7 +30,7 @@ from counterpoint.study.plan import Job, Plan
 from counterpoint.study.scoring import AnyScene, score
 
 # What shows answers, and so decides none.
-SHELLS = ("study", "cli", "cli.py", "report", "plots", "render.py", "sentences.py", "testing.py")
+SHELLS = ("study", "cli", "report", "plots", "render.py", "sentences.py", "testing.py")
 
 
 def run(plan: Plan, folder: Path, cores: int | None = None) -> pd.DataFrame:

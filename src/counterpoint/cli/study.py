@@ -1,10 +1,9 @@
-"""The command line: ``counterpoint study tables|images|series``. A thin shell; no method lives here."""
+"""The command `counterpoint study tables|images|series`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,48 +12,27 @@ if TYPE_CHECKING:
     from counterpoint.study.plan import Plan
 
 # Named here, so that help needs nothing of the study.
-_SETS = {
+SETS = {
     "tables": "adult compas fico german",
     "images": "mnist fashion",
     "series": "gunpoint power ecg200",
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line says; return the exit code.
-
-    Examples
-    --------
-    >>> main(["study", "tables", "--methods", "nobody"])  # its message goes to stderr
-    2
-    """
-    options = _parser().parse_args(arguments)
-    try:
-        options.do(options)
-    except (ValueError, ImportError, OSError) as error:
-        print(f"counterpoint: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("counterpoint: stopped. Finished cells are kept; the same command goes on.", file=sys.stderr)
-        return 130
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="counterpoint", description="Counterfactual explanations.")
-    commands = parser.add_subparsers(required=True, metavar="command")
+def add_study(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command, with one for each topic."""
     study = commands.add_parser("study", help="rerun the paper's study")
     kinds = study.add_subparsers(required=True, metavar="kind")
-    for topic, sets in _SETS.items():
-        _add_study(kinds, topic, sets)
-    return parser
+    for topic, sets in SETS.items():
+        _add_topic(kinds, common, topic, sets)
 
 
-def _add_study(kinds: Any, topic: str, sets: str) -> None:
+def _add_topic(kinds: Any, common: argparse.ArgumentParser, topic: str, sets: str) -> None:
     """Add the command for a topic; all have the same options."""
     parser = kinds.add_parser(
         topic,
         help=f"on {topic}: {sets}",
+        parents=[common],
         description=f"Run every method on {topic}, and write results, figures and a page. A study that was "
         "stopped goes on where it was.",
     )
@@ -83,14 +61,14 @@ def _study(options: argparse.Namespace) -> None:
     from counterpoint.study.blackboxes import accuracies
     from counterpoint.study.gallery import galleries
 
-    plan = _plan(options)
+    plan = plan_of(options)
     results = runner.run(plan, options.out, options.cores)
     command = "counterpoint " + " ".join(sys.argv[1:])
     pictures = galleries(plan, options.out)
     print(page.write(plan.about, results, accuracies(plan.sets), options.out, command, pictures))
 
 
-def _plan(options: argparse.Namespace) -> Plan:
+def plan_of(options: argparse.Namespace) -> Plan:
     """Make the plan that the options ask for; what they leave open is as in the small or the full one."""
     from counterpoint.study.plan import Plan
 
@@ -106,7 +84,3 @@ def _plan(options: argparse.Namespace) -> Plan:
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
-
-
-if __name__ == "__main__":
-    sys.exit(main())

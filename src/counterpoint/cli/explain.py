@@ -1,0 +1,179 @@
+"""Explaining the rows of a file: one, or a stream of parts that a killed run goes on with."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from tqdm import tqdm
+
+from counterpoint.answers import IncompleteError
+from counterpoint.blackbox import ModelError
+from counterpoint.cli.columns import Columns
+from counterpoint.cli.delivery import Tally, deliver
+from counterpoint.cli.job import SETTINGS, Job
+from counterpoint.cli.models import Opened, open_model
+from counterpoint.cli.outputs import TEXTS, Output
+from counterpoint.cli.parts import Part, Store
+from counterpoint.cli.problems import Exit, InputError
+from counterpoint.cli.tables import count_rows, read_parts, read_table
+from counterpoint.cli.terminal import Cards
+from counterpoint.cli.wanted import wanted
+from counterpoint.ensemble import Ensemble
+from counterpoint.explainers import Explainer
+from counterpoint.explanation import Explanation, Explanations
+
+
+@dataclass(frozen=True)
+class Session:
+    """A fitted explainer, and how rows of files become questions to it."""
+
+    job: Job
+    explainer: Explainer
+    columns: Columns
+    known: pd.DataFrame
+    target: Any
+
+    @classmethod
+    def of(cls, job: Job, opened: Opened) -> Session:
+        """Read the known instances and fit."""
+        question = job.question
+        known = read_table(job.data)
+        columns = Columns.of(known, opened, question.target, question.drop)
+        features = known[list(columns.features)]
+        limits = question.limits.typed(features)
+        explainer = Ensemble(selection=SETTINGS[question.setting], seed=question.seed).fit(
+            opened.model,
+            features,
+            categorical=limits.categorical,
+            immutable=limits.immutable,
+            increase=limits.increase,
+            decrease=limits.decrease,
+            ranges=limits.ranges,
+        )
+        # Of the known instances only their types are still needed.
+        return cls(job, explainer, columns, known[:0], wanted(question.want, explainer.fitted_))
+
+    def frames(self, size: int) -> Iterator[tuple[int, pd.DataFrame]]:
+        """Read the rows to explain, in parts, each with the place of its first row."""
+        start = 0
+        for frame in read_parts(self.job.rows, size, self.known):
+            missing = [name for name in self.job.groups if name not in frame]
+            if missing:
+                raise InputError(
+                    f"--groups must name columns of {self.job.rows}, got {missing}. Known: {list(frame)}."
+                )
+            yield start, frame
+            start += len(frame)
+
+    def explain_part(self, start: int, frame: pd.DataFrame) -> Part:
+        """Explain some rows together."""
+        question, rows = self.job.question, self.job.rows
+        try:
+            explanations = self.explainer.explain_many(
+                self.columns.take(frame, self.job.groups),
+                question.k,
+                target=self.target,
+                max_changes=question.max_changes,
+                progress=False,
+            )
+        except IncompleteError as error:
+            place, first = min(error.failed.items())
+            raise ModelError(f"The model failed on row {start + place + 1:,} of {rows}: {first}") from error
+        except (ValueError, TypeError, InputError) as error:
+            where = f"Rows {start + 1:,} to {start + len(frame):,} of {rows}"
+            # The library counts from the part's first row, the user from the file's.
+            why = re.sub(r"\bX\[(\d+)\]", lambda place: f"row {start + int(place[1]) + 1:,}", str(error))
+            raise InputError(f"{where}: {why}") from error
+        return Part(start, explanations, frame[list(self.job.groups)])
+
+    def explain_one(self) -> tuple[Part, Explanation]:
+        """Explain the only row."""
+        _, frame = next(self.frames(2))
+        if len(frame) > 1:
+            raise InputError(f"--row must be a table of one row, got more in {self.job.rows}; use --rows.")
+        question = self.job.question
+        explanation = self.explainer.explain(
+            self.columns.take(frame, self.job.groups),
+            question.k,
+            target=self.target,
+            max_changes=question.max_changes,
+        )
+        return Part(0, Explanations([explanation]), frame[list(self.job.groups)]), explanation
+
+
+def explain(job: Job) -> Exit:
+    """Do what a job says; the exit code tells whether every row got all that it asked for."""
+    job.check()
+    opened = open_model(job.model)
+    session = Session.of(job, opened)
+    tally = Tally()
+    if job.is_one:
+        _one(session, tally)
+    elif job.files:
+        _many_kept(session, opened, tally)
+    else:
+        _many_printed(session, tally)
+    written = f" Written: {', '.join(map(str, job.files))}." if job.files else ""
+    _say(job, f"{tally}{written}")
+    return Exit.SHORT if tally.fewer or tally.none else Exit.DONE
+
+
+def _one(session: Session, tally: Tally) -> None:
+    from counterpoint import report
+
+    job = session.job
+    part, explanation = session.explain_one()
+    pages = [path for path in job.files if path.suffix.lower() == ".html"]
+    tables = [path for path in job.files if path not in pages]
+    for path in pages:
+        report.write(report.one(explanation, session.explainer), path)
+    others = [_printer(job)] if job.printed or not tables else []
+    deliver([part], tables, (), tally, *others)
+
+
+def _many_kept(session: Session, opened: Opened, tally: Tally) -> None:
+    """Explain part after part, each on disk when it is done, and put them together at the end."""
+    job = session.job
+    store = Store.beside(job.files[0], job.identity(opened.fingerprint))
+    if others := store.others():
+        _say(job, f"other runs left unfinished work that this one cannot use: {', '.join(map(str, others))}")
+    with _progress(job) as bar:
+        for number, (start, frame) in enumerate(session.frames(job.part)):
+            if not store.has(number):
+                store.save(number, session.explain_part(start, frame))
+            bar.update(len(frame))
+    printers = [_printer(job)] if job.printed else []
+    deliver(store.parts(), job.files, job.groups, tally, *printers)
+    store.remove()
+
+
+def _many_printed(session: Session, tally: Tally) -> None:
+    """Explain part after part, each printed when it is done."""
+    job = session.job
+    with _progress(job) as bar:
+
+        def parts() -> Iterator[Part]:
+            for start, frame in session.frames(min(job.part, 100)):
+                yield session.explain_part(start, frame)
+                bar.update(len(frame))
+
+        deliver(parts(), (), (), tally, _printer(job))
+
+
+def _printer(job: Job) -> Output:
+    return Cards(numbered=not job.is_one) if job.printed is None else TEXTS[job.printed](sys.stdout)
+
+
+def _progress(job: Job) -> Any:
+    total = count_rows(job.rows)
+    return tqdm(total=total, desc="explaining", unit=" rows", disable=job.quiet, file=sys.stderr)
+
+
+def _say(job: Job, text: str) -> None:
+    if not job.quiet:
+        print(f"counterpoint: {text}", file=sys.stderr)

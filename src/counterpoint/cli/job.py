@@ -1,0 +1,121 @@
+"""What `counterpoint explain` is asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import sklearn
+
+from counterpoint.cli.limits import Limits
+from counterpoint.cli.models import Request, checksum
+from counterpoint.cli.outputs import check_ending
+from counterpoint.cli.parts import check_writable
+from counterpoint.cli.problems import InputError, need
+from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, SPARSE
+
+SETTINGS = {
+    "balanced": BALANCED,
+    "close": CLOSE,
+    "diverse": DIVERSE,
+    "plausible": PLAUSIBLE,
+    "sparse": SPARSE,
+}
+
+# What outputs of some endings need, to be missed before the work and not after it.
+NEEDED = {".parquet": ("pyarrow.parquet", "Writing parquet"), ".html": ("jinja2", "A report")}
+
+
+@dataclass(frozen=True)
+class Question:
+    """All that answers depend on, besides the model and the tables themselves."""
+
+    target: str | None = None
+    drop: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    want: str | None = None
+    k: int = 5
+    max_changes: int | None = None
+    setting: str = "balanced"
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """A question about the rows of a table, and where its answers go.
+
+    Parameters
+    ----------
+    model, data, rows, question
+        Which model, the known instances, the rows to explain, and what is asked about them.
+    is_one
+        Whether `rows` must be a single one.
+    out, report
+        Files to write; without both, answers are printed.
+    printed
+        The format in which answers are printed; None for tables to read.
+    groups
+        Columns that the report parts costs by.
+    part
+        How many rows are explained and saved at a time.
+    quiet
+        Say nothing but errors.
+    """
+
+    model: Request
+    data: Path
+    rows: Path
+    question: Question
+    is_one: bool
+    out: Path | None = None
+    report: Path | None = None
+    printed: str | None = None
+    groups: tuple[str, ...] = ()
+    part: int = 1_000
+    quiet: bool = False
+
+    def check(self) -> None:
+        """Refuse what can never succeed, before any work is done."""
+        for path in (self.data, self.rows):
+            if not path.exists():
+                raise InputError(f"{path} does not exist; check the path.")
+        for path in self.files:
+            check_ending(path)
+            check_writable(path)
+            if path.suffix.lower() in NEEDED:
+                need(*NEEDED[path.suffix.lower()])
+            if path.resolve() in (self.data.resolve(), self.rows.resolve()):
+                raise InputError(f"{path} is one of the inputs; give another path for the output.")
+        if self.report is not None and self.report.suffix.lower() != ".html":
+            raise InputError(f"--report must end in .html, got {self.report.name!r}.")
+        numbers = {"-k": self.question.k, "--max-changes": self.question.max_changes, "--part": self.part}
+        for name, number in numbers.items():
+            if number is not None and number < 1:
+                raise InputError(f"{name} must be at least 1, got {number}.")
+        if self.groups and ".html" not in {path.suffix.lower() for path in self.files}:
+            raise InputError("--groups is for the report; add --report FILE.html.")
+        if self.groups and self.is_one:
+            raise InputError("--groups compares many rows, and --row is one; use --rows, or drop --groups.")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files to write, each once."""
+        return tuple(dict.fromkeys(path for path in (self.out, self.report) if path is not None))
+
+    def identity(self, model: str) -> dict[str, Any]:
+        """Gather all that the answers depend on, with checksums of the files, as plain data."""
+        from counterpoint import __version__
+
+        return {
+            "versions": [__version__, np.__version__, pd.__version__, sklearn.__version__],
+            "model": model,
+            "classes": self.model.classes,
+            "data": checksum(self.data),
+            "rows": checksum(self.rows),
+            "question": asdict(self.question),
+            "groups": self.groups,
+            "part": self.part,
+        }

@@ -1,0 +1,188 @@
+"""Opening a model: from a file, by what its name ends in, or from Python, as `module:object`."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from counterpoint.adapters import Network, OnnxModel, TorchModel
+from counterpoint.cli.boosters import Booster, open_lightgbm, open_xgboost
+from counterpoint.cli.problems import InputError, need
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which model is wanted, and what the user allows for it.
+
+    Parameters
+    ----------
+    text
+        A path, or `module:object`.
+    classes
+        Names of the classes, for files that know only their numbers.
+    trusted
+        Types that a skops file may hold beyond those that skops itself trusts.
+    allow_pickle
+        Whether pickle files are opened.
+    """
+
+    text: str
+    classes: tuple[str, ...] | None = None
+    trusted: tuple[str, ...] = ()
+    allow_pickle: bool = False
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A model, and what it tells of its features: their names in order, and their number, if it does.
+
+    `fingerprint` differs for different models; of a Python object it is that of its module's file.
+    """
+
+    model: Any
+    names: tuple[str, ...] | None
+    count: int | None
+    fingerprint: str
+
+
+def open_model(request: Request) -> Opened:
+    """Open a model, or say in one sentence why not."""
+    path = Path(request.text)
+    if path.suffix.lower() not in OPENERS and ":" in request.text and not path.exists():
+        return _from_python(request)
+    if path.is_dir() or not path.exists():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise InputError(f"The model {path} {what}; give a file, or module:function.")
+    try:
+        opener = OPENERS[path.suffix.lower()]
+    except KeyError:
+        raise InputError(
+            f"{path} must be a model whose name ends in {', '.join(OPENERS)}, or module:function, got "
+            f"{path.suffix or 'no ending'}."
+        ) from None
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            model = opener(path, request)
+    except (InputError, ImportError):
+        raise
+    except Exception as error:  # whatever the format's own library raises
+        why = " ".join(f"{type(error).__name__}: {error}".split())[:300].rstrip(". ")
+        raise InputError(
+            f"The model {path} cannot be opened: {why}. Save it anew, or check its ending."
+        ) from error
+    if request.classes is not None and not isinstance(model, Network | Booster):
+        raise InputError(
+            f"--classes names classes of numbers, and {path} names its own; leave --classes out."
+        )
+    return _described(model, checksum(path))
+
+
+def checksum(path: Path) -> str:
+    """Compute the SHA-256 of a file, without holding it in memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _skops(path: Path, request: Request) -> Any:
+    io = need("skops.io", "A skops model")
+    found = io.get_untrusted_types(file=path)
+    unknown = [name for name in found if name not in request.trusted]
+    if unknown:
+        flags = " ".join(f"--trust {name}" for name in unknown)
+        raise InputError(
+            f"{path} holds types that skops does not trust: {', '.join(unknown)}. If you know them to be "
+            f"harmless, add: {flags}"
+        )
+    return io.load(path, trusted=found)
+
+
+def _onnx(path: Path, request: Request) -> Any:
+    runtime = need("onnxruntime", "An ONNX model")
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return OnnxModel(session, classes=request.classes)
+
+
+def _torchscript(path: Path, request: Request) -> Any:
+    torch = need("torch", "A TorchScript model", "'counterpoint[torch]'")
+    try:
+        module = torch.jit.load(str(path), map_location="cpu")
+    except RuntimeError as error:
+        raise InputError(
+            f"{path} is no TorchScript file; save the module by torch.jit.script(module).save({path.name!r})."
+        ) from error
+    return TorchModel(module, classes=request.classes)
+
+
+def _pickle(path: Path, request: Request) -> Any:
+    if not request.allow_pickle:
+        raise InputError(
+            f"{path} is a pickle, which can run any code when it is opened. Better save the model by "
+            f"skops.io.dump(model, '{path.stem}.skops'); or, if you trust who made it, add --allow-pickle."
+        )
+    return need("joblib", "A pickle").load(path)
+
+
+OPENERS: dict[str, Callable[[Path, Request], Any]] = {
+    ".skops": _skops,
+    ".onnx": _onnx,
+    ".json": lambda path, request: open_xgboost(path, request.classes),
+    ".ubj": lambda path, request: open_xgboost(path, request.classes),
+    ".txt": lambda path, request: open_lightgbm(path, request.classes),
+    ".pt": _torchscript,
+    ".ts": _torchscript,
+    ".pkl": _pickle,
+    ".pickle": _pickle,
+    ".joblib": _pickle,
+}
+
+
+def _from_python(request: Request) -> Opened:
+    """Import an object from a module, which may lie in the current folder."""
+    name, _, attribute = request.text.partition(":")
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        thing: Any = importlib.import_module(name)
+        module = thing
+        for part in attribute.split("."):
+            thing = getattr(thing, part)
+    except Exception as error:  # the user's module may raise anything
+        why = f"{type(error).__name__}: {error}".rstrip(". ")
+        raise InputError(
+            f"The model {request.text} cannot be imported: {why}. Give module:object of a module that Python "
+            f"finds from here, such as scoring:decide for decide in scoring.py."
+        ) from error
+    file = getattr(module, "__file__", None)
+    return _described(thing, checksum(Path(file)) if file else name)
+
+
+def _described(model: Any, fingerprint: str) -> Opened:
+    """Ask a model for its features."""
+    names: Sequence[Any] | None = getattr(model, "feature_names_in_", None)
+    count = getattr(model, "n_features_in_", None)
+    if isinstance(model, OnnxModel):
+        names, count = _onnx_features(model.model)
+    elif isinstance(model, Booster):
+        names, count = model.names, model.count
+    return Opened(
+        model,
+        None if names is None else tuple(str(name) for name in names),
+        int(count) if isinstance(count, int) else None,
+        fingerprint,
+    )
+
+
+def _onnx_features(session: Any) -> tuple[Sequence[str] | None, int | None]:
+    """Read from a session's inputs what it tells: one input a feature is named, one matrix is counted."""
+    inputs = session.get_inputs()
+    if len(inputs) > 1:
+        return [given.name for given in inputs], len(inputs)
+    shape = inputs[0].shape
+    return None, shape[1] if len(shape) == 2 and isinstance(shape[1], int) else None

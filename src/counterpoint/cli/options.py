@@ -1,0 +1,145 @@
+"""The options of `counterpoint explain`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from counterpoint.cli.explain import explain
+from counterpoint.cli.job import SETTINGS, Job, Question
+from counterpoint.cli.limits import Limits, from_flags, read_limits
+from counterpoint.cli.models import Request
+from counterpoint.cli.outputs import TEXTS
+
+ABOUT = "Say what would have to change for decisions of a model to be different."
+
+MORE = """\
+models     .skops, .onnx, XGBoost's .json and .ubj, LightGBM's .txt, TorchScript's .pt and .ts, or
+           module:function of a module in this folder. Pickles only with --allow-pickle.
+tables     .csv, .parquet, .arrow, .feather, .json (a list of records), .jsonl (a record a line)
+output     instance counts rows from 0, counterfactual from 1. Many rows are explained and saved in parts: a
+           run that was stopped goes on where it was when the same command is given again.
+exit code  0: every row got all it asked for. 1: some rows got fewer counterfactuals or none (standard error
+           says how many). 2: something given is wrong. 3: the model failed. 70: a fault of Counterpoint.
+           130: stopped.
+"""
+
+
+def add_explain(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "explain",
+        help="explain decisions",
+        description=ABOUT,
+        epilog=MORE,
+        parents=[common],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_inputs(parser)
+    _add_constraints(parser)
+    _add_outputs(parser)
+    parser.set_defaults(do=_explain)
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to explain")
+    group.add_argument("--model", required=True, metavar="FILE", help="a model's file, or module:function")
+    group.add_argument("--data", required=True, type=Path, metavar="TABLE", help="the known instances")
+    group.add_argument("--target", metavar="COLUMN", help="the label in the tables, which is no feature")
+    group.add_argument("--drop", action="append", default=[], metavar="A,B", help="columns to leave out")
+    rows = group.add_mutually_exclusive_group(required=True)
+    rows.add_argument("--row", type=Path, metavar="FILE", help="one row, such as a json record")
+    rows.add_argument("--rows", type=Path, metavar="TABLE", help="many rows")
+    group.add_argument("-k", type=int, default=5, help="counterfactuals a row (5)")
+    group.add_argument(
+        "--want", metavar="CLASS", help="the decision wanted; LOW:HIGH for a regressor (any other decision)"
+    )
+    group.add_argument("--setting", choices=SETTINGS, default="balanced", help="what matters most")
+    group.add_argument("--seed", type=int, default=0, help="all draws depend on it (0)")
+    group.add_argument("--classes", metavar="A,B", help="names of classes that a file has only numbers of")
+    group.add_argument(
+        "--trust", action="append", default=[], metavar="TYPE", help="a type that a skops file may hold"
+    )
+    group.add_argument(
+        "--allow-pickle", action="store_true", help="open pickles: they can run any code, so know who made it"
+    )
+
+
+def _add_constraints(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what may change")
+    group.add_argument(
+        "--constraints", type=Path, metavar="FILE", help=".toml or .yaml; `counterpoint schema` drafts one"
+    )
+    for name, text in {
+        "immutable": "columns that stay",
+        "increase": "columns that may only rise",
+        "decrease": "columns that may only fall",
+        "categorical": "columns of numbers that are names, not amounts",
+    }.items():
+        group.add_argument(f"--{name}", action="append", default=[], metavar="A,B", help=text)
+    group.add_argument(
+        "--range", action="append", default=[], metavar="NAME=LOW:HIGH", help="or NAME=A,B; one a column"
+    )
+    group.add_argument("--max-changes", type=int, metavar="N", help="at most so many columns change")
+
+
+def _add_outputs(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("where answers go")
+    group.add_argument(
+        "--out", metavar="FILE", help=".csv, .parquet, .json, .jsonl, .html (as --report), or - to print"
+    )
+    group.add_argument(
+        "--format", choices=("table", *TEXTS), help="of what is printed (table; with --out -: csv)"
+    )
+    group.add_argument("--report", type=Path, metavar="FILE.html", help="a page to send on")
+    group.add_argument("--groups", action="append", default=[], metavar="A,B", help="compare costs by these")
+    group.add_argument("--part", type=int, default=1_000, metavar="N", help="rows saved at a time (1000)")
+    group.add_argument("--quiet", action="store_true", help="say nothing but results and errors")
+
+
+def _explain(options: argparse.Namespace) -> int:
+    return explain(job_of(options))
+
+
+def job_of(options: argparse.Namespace) -> Job:
+    """Turn options into what is to be done."""
+    names = {name: _split(getattr(options, name)) for name in ("immutable", "increase", "decrease", "groups")}
+    groups = names.pop("groups")
+    flags = from_flags(_split(options.categorical), **names, ranges=options.range)
+    limits = read_limits(options.constraints) if options.constraints else Limits()
+    classes = None if options.classes is None else _split([options.classes])
+    question = Question(
+        options.target,
+        _split(options.drop),
+        limits + flags,
+        options.want,
+        options.k,
+        options.max_changes,
+        options.setting,
+        options.seed,
+    )
+    return Job(
+        Request(options.model, classes, tuple(options.trust), options.allow_pickle),
+        options.data,
+        options.row or options.rows,
+        question,
+        is_one=options.row is not None,
+        out=None if options.out in (None, "-") else Path(options.out),
+        report=options.report,
+        printed=_printed(options),
+        groups=groups,
+        part=options.part,
+        quiet=options.quiet,
+    )
+
+
+def _printed(options: argparse.Namespace) -> str | None:
+    """Tell the format of what is printed; None for tables to read."""
+    name: str = options.format or ("csv" if options.out == "-" else "table")
+    return None if name == "table" else name
+
+
+def _split(texts: list[str]) -> tuple[str, ...]:
+    """Read names that are given with commas between, in one flag or several."""
+    return tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",") if name.strip()))

@@ -1,0 +1,146 @@
+"""Formats of answers: csv, parquet, json and report. Each takes part after part, so memory does not grow."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+
+from counterpoint.cli.parts import Part
+from counterpoint.cli.problems import InputError, need
+from counterpoint.cli.records import record, tidy
+
+
+class Output(ABC):
+    """Something that takes the answers part by part."""
+
+    @abstractmethod
+    def add(self, part: Part) -> None:
+        """Take a part."""
+
+    def finish(self) -> None:
+        """Do what is to be done after the last part; here nothing."""
+        return
+
+
+class Csv(Output):
+    """All counterfactuals as csv."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file, self._is_first = file, True
+
+    def add(self, part: Part) -> None:
+        """Write the lines of a part, after the names of the columns if it is the first."""
+        tidy(part).to_csv(self._file, index=False, header=self._is_first, lineterminator="\n")
+        self._is_first = False
+
+
+class Lines(Output):
+    """One answer a line, as json."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def add(self, part: Part) -> None:
+        """Write a part."""
+        for place, item in enumerate(part.explanations, start=part.start):
+            self._file.write(_json(record(place, item)) + "\n")
+
+
+class Json(Output):
+    """All answers as one json list, an answer a line."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file, self._before = file, "[\n"
+
+    def add(self, part: Part) -> None:
+        """Write a part."""
+        for place, item in enumerate(part.explanations, start=part.start):
+            self._file.write(self._before + _json(record(place, item)))
+            self._before = ",\n"
+
+    def finish(self) -> None:
+        """Close the list."""
+        self._file.write("\n]\n" if self._before == ",\n" else "[]\n")
+
+
+class Parquet(Output):
+    """All counterfactuals as parquet, a row group a part."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._empty = path, pd.DataFrame()
+        self._writer: Any = None
+        self._arrow, self._parquet = (need(f"pyarrow{name}", "Writing parquet") for name in ("", ".parquet"))
+
+    def add(self, part: Part) -> None:
+        """Write a row group."""
+        frame = tidy(part)
+        if len(frame):  # without rows, the types of some columns would be unknown
+            self._write(frame)
+        else:
+            self._empty = frame
+
+    def finish(self) -> None:
+        """Write the end of the file, without which none of it can be read."""
+        if self._writer is None:
+            self._write(self._empty)
+        self._writer.close()
+
+    def _write(self, frame: pd.DataFrame) -> None:
+        schema = None if self._writer is None else self._writer.schema
+        table = self._arrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        self._writer = self._writer or self._parquet.ParquetWriter(self._path, table.schema)
+        self._writer.write_table(table)
+
+
+class Report(Output):
+    """The report on many decisions, as html."""
+
+    def __init__(self, path: Path, groups: tuple[str, ...]) -> None:
+        self._path, self._groups = path, groups
+        self._facts: Any = None
+
+    def add(self, part: Part) -> None:
+        """Count a part."""
+        from counterpoint.report import Many
+
+        facts = Many.of(part.explanations, part.groups, self._groups)
+        self._facts = facts if self._facts is None else self._facts + facts
+
+    def finish(self) -> None:
+        """Write the page."""
+        from counterpoint.report import write
+
+        write(self._facts, self._path)
+
+
+TEXTS: dict[str, Callable[[IO[str]], Output]] = {"csv": Csv, "json": Json, "jsonl": Lines}
+ENDINGS = (*(f".{name}" for name in TEXTS), ".parquet", ".html")
+
+
+def check_ending(path: Path) -> None:
+    """Refuse an output whose ending names no format."""
+    if path.suffix.lower() not in ENDINGS:
+        raise InputError(f"--out must be - or end in {', '.join(ENDINGS)}, got {path.name!r}.")
+
+
+@contextmanager
+def opened(path: Path, groups: tuple[str, ...]) -> Iterator[Output]:
+    """Open an output in a file, in the format that its ending names."""
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        yield Parquet(path)
+    elif ending == ".html":
+        yield Report(path, groups)
+    else:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            yield TEXTS[ending[1:]](file)
+
+
+def _json(thing: Any) -> str:
+    return json.dumps(thing, ensure_ascii=False, allow_nan=False, default=str)

@@ -1,0 +1,148 @@
+"""Parts of a long run: explained rows on disk as soon as they are done, so that a killed run can go on."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from counterpoint.cli.problems import InputError
+from counterpoint.explanation import Explanations
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows in succession: the place of the first, their explanations, and columns to group them by."""
+
+    start: int
+    explanations: Explanations
+    groups: pd.DataFrame
+
+    def to_json(self) -> str:
+        """Save everything as text."""
+        return json.dumps(
+            {
+                "start": self.start,
+                "explanations": self.explanations.to_json(),
+                "groups": {str(name): _plain(self.groups[name]) for name in self.groups},
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Part:
+        """Read what `to_json` saved."""
+        plain = json.loads(text)
+        return cls(
+            plain["start"],
+            Explanations.from_json(plain["explanations"]),
+            pd.DataFrame(plain["groups"]),
+        )
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of finished parts. Its name tells the run, so that no other run can take its parts.
+
+    The folder comes into being with the first finished part.
+    """
+
+    folder: Path
+    run: str
+
+    @classmethod
+    def beside(cls, output: Path, run: Mapping[str, Any]) -> Store:
+        """Open the folder of a run: all that its answers depend on, as plain data.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> output = Path(tempfile.mkdtemp()) / "found.csv"
+        >>> Store.beside(output, {"k": 1}).folder == Store.beside(output, {"k": 2}).folder
+        False
+        """
+        text = json.dumps(run, indent=1, sort_keys=True, default=str)
+        key = hashlib.sha256(text.encode()).hexdigest()[:12]
+        folder = output.with_name(f"{output.name}.{key}.parts")
+        return cls(folder, text)
+
+    def others(self) -> list[Path]:
+        """Find what unfinished runs with other inputs or settings have left for the same output."""
+        output = self.folder.name.rsplit(".", 2)[0]
+        found = sorted(self.folder.parent.glob("*.parts"))
+        return [f for f in found if f.name.rsplit(".", 2)[0] == output and f != self.folder]
+
+    def has(self, number: int) -> bool:
+        """Whether a part is finished."""
+        return self._path(number).exists()
+
+    def save(self, number: int, part: Part) -> None:
+        """Write a finished part, all of it or nothing."""
+        if not self.folder.exists():
+            self.folder.mkdir()
+            replace_whole(self.folder / "run.json", self.run.encode())
+        replace_whole(self._path(number), gzip.compress(part.to_json().encode(), compresslevel=1, mtime=0))
+
+    def load(self, number: int) -> Part:
+        """Read a finished part."""
+        return Part.from_json(gzip.decompress(self._path(number).read_bytes()).decode())
+
+    def parts(self) -> Iterator[Part]:
+        """Read all parts, one at a time."""
+        number = 0
+        while self.has(number):
+            yield self.load(number)
+            number += 1
+
+    def remove(self) -> None:
+        """Delete the folder, after its parts have been put together."""
+        shutil.rmtree(self.folder)
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{number:06}.json.gz"
+
+
+def replace_whole(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all, even if the machine stops."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a path that cannot be written to, before any work is done.
+
+    Examples
+    --------
+    >>> check_writable(Path("no/such/folder/found.csv"))
+    Traceback (most recent call last):
+        ...
+    counterpoint.cli.problems.InputError: no/such/folder/found.csv cannot be written: ... Give another path.
+    """
+    if path.is_dir():
+        raise InputError(f"{path} cannot be written: it is a folder. Give another path.")
+    probe = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}. Give another path.") from error
+
+
+def _plain(values: pd.Series) -> list[Any]:
+    """Turn a column into values that JSON can hold."""
+    gone = values.isna().tolist()
+    return [None if missing else value for value, missing in zip(values.tolist(), gone, strict=True)]

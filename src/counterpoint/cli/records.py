@@ -1,0 +1,61 @@
+"""One part's answers as plain data: a tidy table, and one record an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from counterpoint.cli.parts import Part
+from counterpoint.explanation import Explanation
+
+
+def tidy(part: Part) -> pd.DataFrame:
+    """Lay out all counterfactuals of a part: the library's frame, counted from the first row of all.
+
+    A last column lists the names of the features that change.
+    """
+    frame = part.explanations.frame.copy()
+    frame.isetitem(0, frame.iloc[:, 0] + part.start)
+    changes = part.explanations.changes
+    names: dict[tuple[int, int], list[str]] = {}
+    for instance, number, feature in zip(*(changes.iloc[:, i].tolist() for i in range(3)), strict=True):
+        names.setdefault((instance + part.start, number), []).append(str(feature))
+    keys = zip(frame.iloc[:, 0].tolist(), frame.iloc[:, 1].tolist(), strict=True)
+    title = "changes"
+    while title in frame:
+        title += "_"
+    texts = [", ".join(names.get(key, ())) for key in keys]
+    return frame.assign(**{title: pd.Series(texts, index=frame.index, dtype="str")})
+
+
+def record(place: int, item: Explanation) -> dict[str, Any]:
+    """Make one answer into plain data: what was decided, and each counterfactual with its changes."""
+    features = item.schema.features
+    values = [
+        {str(f.name): f.label(row[i]) for i, f in enumerate(features)} for row in (item.row, *item.rows)
+    ]
+    x, *others = values
+    found = [
+        {
+            "decision": _plain(item.labels[i]),
+            "distance": float(item.distance[i]),
+            "found_by": item.found_by[i],
+            "changes": {name: value for name, value in other.items() if value != x[name]},
+            "values": other,
+        }
+        for i, other in enumerate(others)
+    ]
+    return {
+        "instance": place,
+        "decision": _plain(item.decision),
+        "wanted": item.target,
+        "values": x,
+        "shortfall": None if item.shortfall is None else item.shortfall.reason,
+        "counterfactuals": found,
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -1,0 +1,57 @@
+"""Answers as text, with the changed cells in bold where a terminal can show it."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from counterpoint.cli.outputs import Output
+from counterpoint.cli.parts import Part
+from counterpoint.render import UNCHANGED
+
+BOLD, PLAIN = "\033[1m", "\033[0m"
+
+
+class Cards(Output):
+    """One table an answer, on the standard output stream."""
+
+    def __init__(self, numbered: bool) -> None:
+        self._numbered = numbered
+
+    def add(self, part: Part) -> None:
+        """Print the answers of a part."""
+        for number, item in enumerate(part.explanations, start=part.start + 1):
+            text = marked(str(item)) if sys.stdout.isatty() else str(item)
+            head = f"Row {number}\n" if self._numbered else ""
+            print(f"{head}{text}\n")
+
+
+def marked(text: str) -> str:
+    r"""Make the changed cells of an answer's table bold.
+
+    Examples
+    --------
+    >>> table = "feature   x    1    2\n─────\nage       31   ·    45\n─────\ndecision  bad"
+    >>> print(marked(table).replace(BOLD, "<").replace(PLAIN, ">"))
+    feature   x    1    2
+    ─────
+    age       31   ·    <45>
+    ─────
+    decision  bad
+    """
+    lines = text.split("\n")
+    start, inside = 0, False
+    for place, line in enumerate(lines):
+        if line.startswith("─"):
+            inside = not inside
+        elif line.startswith("feature "):
+            # The head tells where the columns begin: the first counterfactual's comes after x.
+            heads = [match.start() for match in re.finditer(r"\S+", line)]
+            start = heads[2] if len(heads) > 2 else len(line)
+        elif inside and len(line) > start:
+            lines[place] = line[:start] + re.sub(r"\S+(?: \S+)*", _bold, line[start:])
+    return "\n".join(lines)
+
+
+def _bold(match: re.Match[str]) -> str:
+    return match[0] if match[0] == UNCHANGED else f"{BOLD}{match[0]}{PLAIN}"
