@@ -650,7 +650,7 @@ BAD_FITS = {
         ValueError,
         r"X must be a table.*shape \(5,\).*\(instances, features\)",
     ),
-    "cube": (lambda: fit(np.zeros((2, 2, 2))), ValueError, r"X must be a table.*shape \(2, 2, 2\)"),
+    "film": (lambda: fit(np.zeros((2, 2, 2, 2, 3))), ValueError, r"X must be a table.*2, 2, 2, 3\)"),
     "none": (lambda: cp.Tree().fit(decide, None), ValueError, "X must be a table.*got a NoneType"),
     "lazy": (
         lambda: fit(polars_people().lazy()),
