@@ -106,13 +106,13 @@ def measure(what: str, count: int) -> dict[str, float]:
     X = trained.instances(count)
     trained.model.predict(X[:10])  # what the first call imports is no part of it
     _forget_loading()
-    before = _status("VmRSS")
+    before = status("VmRSS")
     if what == "explain_many":
         explanations = fit(trained).explain_many(X, k=K, progress=False)
         assert len(explanations) == count  # so that they are still there
     else:
         trained.model.predict(resampled(trained.known, 100_000))
-    return {"before MB": before, "peak MB": _status("VmHWM"), "above MB": _status("VmHWM") - before}
+    return {"before MB": before, "peak MB": status("VmHWM"), "above MB": status("VmHWM") - before}
 
 
 def _forget_loading() -> None:
@@ -122,7 +122,7 @@ def _forget_loading() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def _status(field: str) -> float:
+def status(field: str) -> float:
     """Read a memory field in MB, from Linux.
 
     `resource.getrusage` would do for the peak, but its ru_maxrss starts with that of the parent process.

@@ -218,7 +218,7 @@ def test_an_explainer_is_saved_with_its_codec(codec: Any, digits: Flat, tmp_path
 
 def test_a_codec_of_the_users_own_is_given_again_on_loading(tmp_path: Any) -> None:
     X, y = waves(200)
-    model, codec = Flat(X, y), Fourier()
+    model, codec = Flat(X, y), Fourier().fit(X)
     explainer = cp.Ensemble(codec=codec).fit(model, X)
     cp.save(explainer, tmp_path / "saved")
     with pytest.raises(ValueError, match="give codec="):

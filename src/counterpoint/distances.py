@@ -9,6 +9,7 @@ is what ranking, restoring and selecting need.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -174,6 +175,15 @@ class Euclidean(Distance):
     def of(cls, width: int) -> Euclidean:
         """Measure rows of so many features, all in one unit."""
         return cls.weighted(np.ones(width), np.zeros(width))
+
+    def embed(self, rows: Rows) -> Embedded:
+        """Scale rows once, for many measurements; where all units are one, they are as they should be."""
+        whole = len(self.continuous) == rows.shape[1] and self._is_unit
+        return Embedded(np.ascontiguousarray(rows), rows[:, :0]) if whole else super().embed(rows)
+
+    @cached_property
+    def _is_unit(self) -> bool:
+        return bool((self.weight == 1).all())
 
     def measure(self, a: Embedded, b: Embedded) -> Rows:
         """Measure the distance of every row of a from every row of b, both embedded."""
