@@ -11,6 +11,7 @@ import numpy as np
 from counterpoint.adapters.layouts import Array, Inputs, Layout
 from counterpoint.adapters.network import Network, first_of
 from counterpoint.adapters.outputs import LOGIT, PROBABILITY
+from counterpoint.torch_use import import_torch
 
 # Layers after the deciding one that do not change what a single output says.
 IDLE = {"Dropout", "Flatten", "Identity", "Unflatten"}
@@ -44,13 +45,13 @@ class TorchModel(Network):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        lazy = _torch().nn.parameter.is_lazy
+        lazy = import_torch("TorchModel").nn.parameter.is_lazy
         # Trying the module would fix the shapes, perhaps to those of a wrong layout.
         if any(lazy(tensor) for tensor in self.model.parameters()):
             raise TypeError("The torch module is not trained yet: it has parameters without a shape.")
 
     def _run(self, inputs: Inputs) -> Array:
-        torch = _torch()
+        torch = import_torch("TorchModel")
         device, dtype = self._home()
         kept = inputs[0].dtype.kind in "iu" and self._starts_with_embedding()
         # A copy, because torch refuses or warns of arrays that are read-only or run backwards.
@@ -67,7 +68,9 @@ class TorchModel(Network):
         """Find the device and the dtype of the module's numbers."""
         tensors = [*self.model.parameters(), *self.model.buffers()]
         floats = [tensor for tensor in tensors if tensor.is_floating_point()]
-        return (tensors[0].device if tensors else "cpu"), (floats[0].dtype if floats else _torch().float32)
+        return (tensors[0].device if tensors else "cpu"), (
+            floats[0].dtype if floats else import_torch("TorchModel").float32
+        )
 
     def _starts_with_embedding(self) -> bool:
         leaves = (part for part in self.model.modules() if not any(True for _ in part.children()))
@@ -105,11 +108,3 @@ def at_rest(module: Any) -> Iterator[None]:
 def _name(module: Any) -> str:
     """Name a module's class; a TorchScript module keeps that of the module it was made from."""
     return str(getattr(module, "original_name", type(module).__name__))
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError("TorchModel needs torch: pip install 'counterpoint[torch]'") from error
-    return torch

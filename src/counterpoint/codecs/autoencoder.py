@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import ceil, cos, pi
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +23,7 @@ from counterpoint.codecs.learned import (
     in_blocks,
 )
 from counterpoint.schema import Rows
+from counterpoint.torch_use import import_torch, one_thread_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -193,12 +193,12 @@ class Autoencoder:
 
     def _train(self, maps: Maps, held_out: Maps) -> tuple[Weights, int]:
         """Find the weights that give held-out instances back best, and how many epochs it took."""
-        torch = _torch()
+        torch = import_torch("Autoencoder")
         generator = torch.Generator().manual_seed(self.seed)
         batch = min(self.batch, max(2, len(maps) // 2))
         updates = len(maps) // batch
         epochs = self.epochs or min(EPOCHS, ceil(UPDATES / updates))
-        with _one_thread_of(torch):
+        with one_thread_of(torch):
             training = _Training(self, torch.from_numpy(maps), batch, generator)
             best, best_epoch, weights = np.inf, 0, training.weights
             bar = tqdm(
@@ -218,9 +218,9 @@ class Autoencoder:
 
     def _run(self, network: Callable[..., Tensor], inputs: NDArray[np.float32]) -> NDArray[np.float32]:
         """Run one half of the network on inputs."""
-        torch = _torch()
+        torch = import_torch("Autoencoder")
         weights = {name: torch.from_numpy(array) for name, array in self.weights_.items()}
-        with torch.inference_mode(), _one_thread_of(torch):
+        with torch.inference_mode(), one_thread_of(torch):
             return in_blocks(
                 lambda part: network(torch, weights, self.layout_, torch.from_numpy(part)).numpy(), inputs
             )
@@ -230,7 +230,7 @@ class _Training:
     """A network on its way: its weights, the optimiser, and where latents lie by now."""
 
     def __init__(self, codec: Autoencoder, maps: Tensor, batch: int, generator: Any) -> None:
-        torch = self.torch = _torch()
+        torch = self.torch = import_torch("Autoencoder")
         self.layout, self.noise, self.batch, self.maps = codec.layout_, codec.noise, batch, maps
         self.generator = generator
         self.weights = layers.first_weights(torch, self.layout, codec.latent, generator)
@@ -274,23 +274,3 @@ def _pace(done: float) -> float:
     if done < WARM_UP:
         return (done + 0.01) / (WARM_UP + 0.01)
     return (1 + cos(pi * (done - WARM_UP) / (1 - WARM_UP))) / 2
-
-
-@contextmanager
-def _one_thread_of(torch: Any) -> Iterator[None]:
-    """Have torch use one thread, so that sums are added up alike everywhere; then as many as before."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _torch() -> Any:
-    """Import torch, or say how to get it."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError("Autoencoder needs torch: pip install 'counterpoint[torch]'") from error
-    return torch

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.study.torch_use import import_torch
+from counterpoint.torch_use import import_torch
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 
 from counterpoint.study.conv_blueprint import Arrays, ConvBlueprint, Shares, network_input
 from counterpoint.study.conv_module import learned_layers, untrained
-from counterpoint.study.torch_use import import_torch, reproducible
+from counterpoint.torch_use import import_torch, reproducible
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from counterpoint.study.blueprint import Blueprint, Column, Floats
+from counterpoint.torch_use import import_torch, one_thread_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -95,10 +95,10 @@ class DenseNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, inputs: Floats, labels: NDArray[np.intp]) -> tuple[tuple[Floats, Floats], ...]:
         """Find the layers' weights."""
-        torch = _torch()
+        torch = import_torch("Training the network")
         generator = torch.Generator().manual_seed(self.seed)
         sizes = [inputs.shape[1], *self.hidden, len(self.classes_)]
-        with _one_thread_of(torch):
+        with one_thread_of(torch):
             layers = [_layer(torch, *pair, generator) for pair in pairwise(sizes)]
             optimiser = torch.optim.AdamW(
                 [part for layer in layers for part in layer],
@@ -138,23 +138,3 @@ def _layer(torch: Any, inputs: int, outputs: int, generator: Any) -> tuple[Tenso
 def _array(tensor: Tensor) -> Floats:
     array: Floats = tensor.detach().numpy().astype(np.float64)
     return array
-
-
-@contextmanager
-def _one_thread_of(torch: Any) -> Iterator[None]:
-    """Have torch use one thread, so that sums are added up alike everywhere; then as many as before."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _torch() -> Any:
-    """Import torch, or say how to get it."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError("Training the network needs torch: pip install 'counterpoint[torch]'") from error
-    return torch

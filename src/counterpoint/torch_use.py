@@ -1,4 +1,4 @@
-"""How the study uses torch: only where it is needed, and leaving no trace in its global state."""
+"""How torch is used: only where it is needed, and leaving no trace in its global state."""
 
 from __future__ import annotations
 
@@ -17,16 +17,22 @@ def import_torch(what: str) -> Any:
 
 
 @contextmanager
+def one_thread_of(torch: Any) -> Iterator[None]:
+    """Have torch use one thread, so that sums are added up alike everywhere; then as many as before."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
 def reproducible(torch: Any, seed: int) -> Iterator[None]:
     """Have torch draw from a seed, and use one thread, so that sums are added up alike everywhere.
 
     Afterwards its random state and its number of threads are as they were.
     """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            yield
-    finally:
-        torch.set_num_threads(threads)
+    with one_thread_of(torch), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield
