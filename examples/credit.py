@@ -96,7 +96,7 @@ print(f"\n{explanations}")
 found = explanations.frame
 right = model.predict(found[X_train.columns]) == "granted"
 fixed = list(credit.immutable)
-before = refused.iloc[found["instance"]].reset_index(drop=True)
+before = refused.loc[found["instance"]].reset_index(drop=True)
 kept = (found[fixed] == before[fixed]).all(axis=1)
 ranks = {name: rank for rank, name in enumerate(employment.categories)}
 moves = explanations.changes.query("feature == 'present_emp_since'")
@@ -112,8 +112,7 @@ print(f"The highest monthly payment is {(found.credit_amount / found.duration_in
 # for women and men, and for young and old. Few were refused, so small differences may be chance.
 
 # %%
-nearest = found.groupby("instance")["distance"].min()
-cost = nearest.reindex(range(len(explanations))).set_axis(refused.index)
+cost = found.groupby("instance")["distance"].min().reindex(refused.index)
 groups = {
     "sex": refused["personal_status_sex"].str.split(",").str[0],
     "age": pd.cut(refused["age"], [18, 25, 40, 100], labels=["up to 25", "26 to 40", "over 40"]),

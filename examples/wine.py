@@ -70,7 +70,7 @@ print(explainer.explain(x, target="Barolo").shortfall)
 # %%
 rows = []
 wrong = 0
-decided = pd.Series(model.predict(X_test))
+decided = pd.Series(model.predict(X_test), index=X_test.index)
 for target in KINDS:
     answers = explainer.explain_many(X_test, k=3, target=target, progress=False)
     found = answers.frame

@@ -1,4 +1,4 @@
-"""Answers: what they hold, how they read, and that they survive a trip through JSON."""
+"""One answer: what it holds and how it reads."""
 
 import re
 
@@ -8,41 +8,10 @@ import polars as pl
 import pytest
 
 from counterpoint import render, sentences
-from counterpoint.explanation import Explanation, Explanations, Shortfall
-from counterpoint.schema import Feature, Schema
-
-PEOPLE = pd.DataFrame(
-    {
-        "duration": [36, 12, 24],
-        "amount": [4500.0, 12000.0, np.nan],
-        "purpose": ["tv", "car", "<script>alert(1)</script>"],
-        "foreign": [False, True, False],
-        "job": ["clerk", None, "smith"],
-    }
-)
-FEATURES = list(PEOPLE)
-ROWS = np.array([[12, 4500, 1, 0, 0], [36, np.nan, 0, 1, 2], [24, 12000.0, 2, 0, 0]])
-BAD = np.str_("bad")
-# The purposes in code order are: <script>, car, tv.
-X = np.array([36.0, 4500.0, 2.0, 0.0, 0.0])
-
-
-def explain(table=PEOPLE, row=X, rows=ROWS, decision=BAD, labels=None, **changes) -> Explanation:
-    schema = table if isinstance(table, Schema) else Schema.infer(table)
-    given = {
-        "labels": np.array(["good"] * len(rows)) if labels is None else labels,
-        "found_by": ("Tree", "BruteForce", "Sphere", "Tree")[: len(rows)],
-        "k": len(rows),
-        "distance": np.arange(1, len(rows) + 1) / 3,
-        "model_calls": 9,
-        "model_rows": 1200,
-    }
-    return Explanation(schema, row, decision, rows, **(given | changes))
-
-
-def nothing(**changes) -> Explanation:
-    short = Shortfall(3, 0, "the model gives one decision only.")
-    return explain(rows=np.empty((0, 5)), labels=np.empty(0), k=3, shortfall=short, **changes)
+from counterpoint.answer import Shortfall
+from counterpoint.explanations import Explanations
+from counterpoint.schema import Feature
+from made_up_answers import FEATURES, PEOPLE, ROWS, explain, nothing
 
 
 class TestFacts:
@@ -254,142 +223,6 @@ class TestHtml:
 
     def test_nothing_found_shows_the_instance(self):
         assert "4500" in nothing()._repr_html_()
-
-
-CASES = {
-    "pandas": explain(),
-    "nothing": nothing(),
-    "int labels": explain(decision=np.int8(0), labels=np.array([1, 2, 1], dtype=np.int8)),
-    "bool labels": explain(decision=np.bool_(False), labels=np.ones(3, dtype=bool)),
-    "scores": explain(decision=np.array([0.5, 0.5]), labels=np.array([[0.1, 0.9]] * 3)),
-    "array": explain(np.array([[1, 2], [3, 4]]), np.array([1.0, 2.0]), np.array([[3.0, 2.0]])),
-    "polars": explain(
-        pl.DataFrame({"a": [1, 2], "b": ["x", "y"]}, schema_overrides={"b": pl.Categorical}),
-        np.array([1.0, 0.0]),
-        np.array([[2.0, 1.0]]),
-        shortfall=Shortfall(5, 1, "why"),
-        target="'good'",
-    ),
-}
-
-
-class TestJson:
-    @pytest.mark.parametrize("answer", CASES.values(), ids=CASES)
-    def test_one_survives(self, answer):
-        again = Explanation.from_json(answer.to_json())
-        for name in ("schema", "found_by", "k", "shortfall", "model_calls", "model_rows", "target"):
-            assert getattr(again, name) == getattr(answer, name)
-        for name in ("row", "rows", "distance", "decision"):
-            np.testing.assert_array_equal(getattr(again, name), getattr(answer, name), strict=True)
-        assert type(again.decision) is type(answer.decision)
-        np.testing.assert_array_equal(again.labels, answer.labels)
-        assert again.labels.dtype == answer.labels.dtype or not len(answer)
-        assert str(again) == str(answer)
-        assert again._repr_html_() == answer._repr_html_()
-        assert type(again.x) is type(answer.x)
-
-    def test_many_survive(self):
-        answers = Explanations([explain(), nothing(), explain(rows=ROWS[:1])], model_calls=11, model_rows=99)
-        again = Explanations.from_json(answers.to_json())
-        assert (len(again), again.model_calls, again.model_rows) == (3, 11, 99)
-        pd.testing.assert_frame_equal(again.frame, answers.frame)
-        pd.testing.assert_frame_equal(again.shortfalls, answers.shortfalls)
-        assert str(again) == str(answers)
-
-    def test_none_survive(self):
-        empty = Explanations([], Schema.infer(PEOPLE))
-        assert Explanations.from_json(empty.to_json()).schema == empty.schema
-
-    def test_wrong_text_is_refused(self):
-        with pytest.raises(ValueError, match="holds 2 explanations"):
-            Explanation.from_json(Explanations([explain(), explain()]).to_json())
-        with pytest.raises(ValueError, match="version 99, known is 2"):
-            Explanation.from_json(explain().to_json().replace('"version": 2', '"version": 99'))
-
-
-class TestMany:
-    answers = Explanations([explain(), nothing(), explain(rows=ROWS[1:2], labels=np.array(["very good"]))])
-
-    def test_it_is_a_sequence(self):
-        assert len(self.answers) == 3
-        assert self.answers[1] is list(self.answers)[1]
-        assert self.answers[-1] is self.answers[2]
-        part = self.answers[1:]
-        assert isinstance(part, Explanations)
-        assert [len(answer) for answer in part] == [0, 1]
-
-    def test_frame_is_what_one_frame_an_instance_gives(self):
-        frame = self.answers.frame
-        assert frame.columns.tolist() == [
-            "instance", "counterfactual", *FEATURES, "decision", "distance", "found_by",
-        ]  # fmt: skip
-        assert frame["instance"].tolist() == [0, 0, 0, 2]
-        assert frame["counterfactual"].tolist() == [1, 2, 3, 1]
-        assert frame["decision"].tolist() == ["good", "good", "good", "very good"]
-        assert frame["found_by"].tolist() == ["Tree", "BruteForce", "Sphere", "Tree"]
-        assert frame["distance"].tolist() == pytest.approx([1 / 3, 2 / 3, 1, 1 / 3])
-        tables = [answer.counterfactuals for answer in self.answers if len(answer)]
-        pd.testing.assert_frame_equal(frame[FEATURES], pd.concat(tables, ignore_index=True))
-
-    def test_changes_are_those_of_each_instance(self):
-        parts = [answer.changes.assign(instance=i) for i, answer in enumerate(self.answers) if len(answer)]
-        expected = pd.concat(parts, ignore_index=True)[self.answers.changes.columns]
-        pd.testing.assert_frame_equal(self.answers.changes, expected)
-
-    def test_importance_counts_every_counterfactual_once(self):
-        assert self.answers.importance().to_dict() == {
-            "amount": 0.75, "purpose": 0.75, "duration": 0.5, "foreign": 0.5, "job": 0.5,
-        }  # fmt: skip
-
-    def test_shortfalls(self):
-        assert self.answers.shortfalls.values.tolist() == [[1, 3, 0, "the model gives one decision only."]]
-
-    def test_model_use_is_summed_unless_the_run_tells_it(self):
-        assert (self.answers.model_calls, self.answers.model_rows) == (27, 3600)
-        run = Explanations(self.answers, model_calls=12, model_rows=3600)
-        assert (run.model_calls, run[:1].model_calls) == (12, 12)
-
-    def test_text_tells_the_main_things(self):
-        text = str(self.answers)
-        assert text.startswith("Instances: 3   Counterfactuals: 4 of 7 (mean 1.33 of 2.33)   Model: 27 calls")
-        assert re.search(r"amount +█+ +75%", text)
-        assert "1 of 3 instances got fewer than asked for: the model gives one decision only." in text
-
-    def test_polars_gives_a_polars_frame(self):
-        frame = Explanations([CASES["polars"]] * 2).frame
-        assert isinstance(frame, pl.DataFrame)
-        assert frame.columns == ["instance", "counterfactual", "a", "b", "decision", "distance", "found_by"]
-        assert frame["b"].dtype == pl.Categorical
-        assert frame["decision"].to_list() == ["good", "good"]
-
-    def test_scores_get_a_column_each_and_features_keep_their_names(self):
-        frame = Explanations([CASES["scores"]]).frame
-        assert frame["decision_1"].tolist() == [0.9] * 3
-        table = pd.DataFrame({"distance": [1, 2], "instance": [1.5, 2]})
-        frame = Explanations([explain(table, np.array([1.0, 1.5]), np.array([[2.0, 1.5]]))]).frame
-        assert frame.columns.tolist() == [
-            "instance_", "counterfactual", "distance", "instance", "decision", "distance_", "found_by",
-        ]  # fmt: skip
-
-    @pytest.mark.parametrize(
-        "answers", [Explanations([], Schema.infer(PEOPLE)), Explanations([nothing()] * 2)]
-    )
-    def test_nothing_at_all_still_has_tables(self, answers):
-        assert answers.frame.dtypes[FEATURES].equals(PEOPLE.dtypes)
-        assert answers.changes.columns.tolist() == ["instance", "counterfactual", "feature", "from", "to"]
-        assert answers.importance().sum() == 0
-        assert "Counterfactuals: 0 of" in str(answers)
-        assert answers._repr_html_()
-
-    def test_items_must_share_a_schema(self):
-        with pytest.raises(ValueError, match="one schema"):
-            Explanations([explain(), CASES["array"]])
-
-    def test_no_items_and_no_schema_are_an_answer_too(self):
-        empty = Explanations.from_json(Explanations([]).to_json())
-        assert (len(empty), len(empty.frame), len(empty.changes), len(empty.importance())) == (0, 0, 0, 0)
-        assert str(empty)
-        assert empty._repr_html_()
 
 
 def test_a_card_holds_what_is_shown():

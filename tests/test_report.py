@@ -270,6 +270,14 @@ def test_those_without_any_are_named_by_their_row_and_values(
         assert case.values[2] == str(table["age"][case.row - 1])
 
 
+def test_who_had_the_decision_is_a_fact_and_not_read_from_the_words(answers: cp.Explanations) -> None:
+    short = next(item for item in answers if item.shortfall is not None and not item.shortfall.already)
+    wordy = replace(short, shortfall=cp.Shortfall(3, 0, "the decision already is hard to change"))
+    silent = replace(short, shortfall=cp.Shortfall(3, 0, "nothing to do", already=True))
+    costs = report.Many.of(cp.Explanations([short, wordy, silent]), np.zeros((3, 0))).costs
+    assert (costs.already, costs.without) == (1, 2)
+
+
 def test_reasons_that_differ_in_numbers_only_are_one() -> None:
     both = Reason.read("no luck among 7 rows of 'class 3' at 0.5") + Reason.read(
         "no luck among 1,900 rows of 'class 3' at 0.5"

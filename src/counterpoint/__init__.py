@@ -12,6 +12,7 @@ An ensemble of counterfactual explainers, for any model that can predict.
 
 from counterpoint import datasets, testing
 from counterpoint.adapters import KerasModel, OnnxModel, TorchModel
+from counterpoint.answer import Shortfall
 from counterpoint.answers import IncompleteError
 from counterpoint.blackbox import ModelError
 from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
@@ -27,7 +28,8 @@ from counterpoint.explainers import (
     Sphere,
     Tree,
 )
-from counterpoint.explanation import Explanation, Explanations, Shortfall
+from counterpoint.explanation import Explanation
+from counterpoint.explanations import Explanations
 from counterpoint.polish import Polish
 from counterpoint.saving import load, save
 from counterpoint.schema import Feature, Schema

@@ -8,12 +8,15 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from counterpoint.answer import Shortfall
 from counterpoint.blackbox import BlackBox, Labels, is_continuous
 from counterpoint.bounds import Mask, Rules
 from counterpoint.distances import Distance, Euclidean
 from counterpoint.engine import Budget, label
-from counterpoint.explanation import Explanation, Explanations, Shortfall
+from counterpoint.explanation import Explanation
+from counterpoint.explanations import Explanations
 from counterpoint.pool import Finds, Pool
 from counterpoint.population import Population
 from counterpoint.schema import Rows, Schema
@@ -192,12 +195,14 @@ class Answers:
 
     def explanations(self) -> Explanations:
         """Give all explanations; if some instances failed, raise an error that holds the others."""
-        count, places = self.blackbox.count, sorted(self._done)
+        count, places, labels = self.blackbox.count, sorted(self._done), self._instances.labels
+        labels = pd.RangeIndex(len(self._decisions)) if labels is None else labels
         finished = Explanations(
             [self._done[place] for place in places],
             self._fitted.schema,
             count.calls - self._before.calls,
             count.rows - self._before.rows,
+            labels.take(places) if self.failed else labels,
         )
         if self.failed:
             place, error = min(self.failed.items())
@@ -231,7 +236,7 @@ class Answers:
         """Explain an instance that already has the decision asked for: nothing has to change."""
         reason = f"the decision already is {self._settings.target}"
         none = np.asarray(self._decisions[place])[None][:0]
-        shortfall = Shortfall(self._settings.k, 0, reason)
+        shortfall = Shortfall(self._settings.k, 0, reason, already=True)
         self._done[place] = self._explanation(place, self._instances.cells[:0], none, shortfall=shortfall)
 
     def _shortfall(self, found: int, seen: int, asked: int, stopped: str | None) -> Shortfall | None:

@@ -127,6 +127,10 @@ class Distance:
             total += cdist(a.codes, b.codes, "hamming") * (len(self.categorical) * self.per_category)
         return total
 
+    def roughly(self, a: Embedded, b: Embedded) -> Rows:
+        """Measure as `measure` does, as quickly as can be: right but for rounding."""
+        return self.measure(a, b)
+
     def prices(self, rows: Rows, x: Rows, features: NDArray[np.intp] | slice = EVERY) -> Rows:
         """Measure the price of each single change from x; a row's prices sum to its distance from x.
 
@@ -188,6 +192,12 @@ class Euclidean(Distance):
     def measure(self, a: Embedded, b: Embedded) -> Rows:
         """Measure the distance of every row of a from every row of b, both embedded."""
         return np.asarray(cdist(a.numbers, b.numbers, "euclidean"))
+
+    def roughly(self, a: Embedded, b: Embedded) -> Rows:
+        """Measure by a product of matrices, which is many times quicker for rows as wide as images."""
+        squares = [np.einsum("ij,ij->i", each.numbers, each.numbers) for each in (a, b)]
+        squared = squares[0][:, None] + squares[1] - 2 * (a.numbers @ b.numbers.T)
+        return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
     def prices(self, rows: Rows, x: Rows, features: NDArray[np.intp] | slice = EVERY) -> Rows:
         """Measure the price of each single change from x."""

@@ -1,55 +1,28 @@
-"""The answer: counterfactuals for one instance or many, what they change, and why there are fewer than k.
+"""The answer for one instance: its counterfactuals, what they change, and why there are fewer than k.
 
 Nothing is computed before it is asked for, so that a hundred thousand answers are cheap to hold.
 """
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from counterpoint import plots, render, sentences, storage
+from counterpoint import plots, render, sentences
+from counterpoint.answer import Answer
+from counterpoint.answer_json import Document
 from counterpoint.blackbox import Labels
 from counterpoint.distances import changed
-from counterpoint.schema import Row, Rows, Schema
-from counterpoint.tables import Form
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERSION = 2
-TOP = 10  # features listed in a summary
-_NO_COLUMNS = Schema((), Form("pandas", (), ()))
-
-
-@dataclass(frozen=True)
-class Shortfall:
-    """Why an answer holds fewer counterfactuals than were asked for.
-
-    Examples
-    --------
-    >>> print(Shortfall(asked=5, found=2, reason="all others break a constraint."))
-    Found 2 of 5: all others break a constraint.
-    """
-
-    asked: int
-    found: int
-    reason: str
-
-    def __str__(self) -> str:
-        return f"Found {self.found} of {self.asked}: {self.reason}"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Answer):
     """The counterfactuals of one instance: what would have to change for its decision to be different.
 
     Counterfactuals are numbered from 1, in tables as in pictures.
@@ -83,6 +56,8 @@ class Explanation:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from counterpoint import Schema
     >>> people = pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]})
     >>> explanation = Explanation(
     ...     Schema.infer(people), row=np.array([31.0, 0.0]), decision="bad",
@@ -105,23 +80,6 @@ class Explanation:
        age    job
     0   31  smith
     """
-
-    schema: Schema
-    row: Row
-    decision: Any
-    rows: Rows
-    labels: Labels
-    found_by: tuple[str, ...]
-    k: int
-    distance: NDArray[np.float64]
-    shortfall: Shortfall | None = None
-    model_calls: int = 0
-    model_rows: int = 0
-    target: str = "any other decision"
-    codec: str = ""
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def __repr__(self) -> str:
         decision = sentences.decision_texts(self.decision, self.labels[:0], quote=True)[0]
@@ -177,15 +135,16 @@ class Explanation:
 
     def to_json(self) -> str:
         """Save everything but the model as text; `from_json` reads it back."""
-        return Explanations([self]).to_json()
+        place = pd.RangeIndex(1)
+        return Document(self.schema, [self], place, self.model_calls, self.model_rows).to_json()
 
     @classmethod
     def from_json(cls, text: str) -> Explanation:
         """Read an answer that `to_json` saved."""
-        many = Explanations.from_json(text)
-        if len(many) != 1:
-            raise ValueError(f"The text holds {len(many)} explanations; use Explanations.from_json.")
-        return many[0]
+        answers = Document.from_json(text, cls).answers
+        if len(answers) != 1:
+            raise ValueError(f"The text holds {len(answers)} explanations; use Explanations.from_json.")
+        return answers[0]
 
     @cached_property
     def _card(self) -> render.Card:
@@ -222,238 +181,4 @@ class Explanation:
             self.distance,
             self.found_by,
             note,
-        )
-
-
-class Explanations(Sequence[Explanation]):
-    """The answers for many instances: a sequence of `Explanation`, with tables over all of them.
-
-    Parameters
-    ----------
-    items
-        One answer an instance.
-    schema
-        What the columns are; without it, the tables of no items have no features.
-    model_calls, model_rows
-        Calls of the model and rows asked about in the run that gave the items, which share calls.
-        If not given, the sums over the items. A slice keeps the numbers of its run.
-
-    Examples
-    --------
-    >>> people = pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]})
-    >>> one = Explanation(
-    ...     Schema.infer(people), row=np.array([31.0, 0.0]), decision="bad",
-    ...     rows=np.array([[31.0, 1.0]]), labels=np.array(["good"]),
-    ...     found_by=("Tree",), k=1, distance=np.array([1.0]),
-    ... )
-    >>> Explanations([one, one]).frame
-       instance  counterfactual  age    job decision  distance found_by
-    0         0               1   31  smith     good       1.0     Tree
-    1         1               1   31  smith     good       1.0     Tree
-    >>> Explanations([one, one]).importance().to_dict()
-    {'job': 1.0, 'age': 0.0}
-    """
-
-    def __init__(
-        self,
-        items: Iterable[Explanation],
-        schema: Schema | None = None,
-        model_calls: int | None = None,
-        model_rows: int | None = None,
-    ) -> None:
-        self._items = tuple(items)
-        self.schema = schema or (self._items[0].schema if self._items else _NO_COLUMNS)
-        if any(item.schema is not self.schema and item.schema != self.schema for item in self._items):
-            raise ValueError("Explanations must be of one schema, got items of several.")
-        self.model_calls = sum(i.model_calls for i in self._items) if model_calls is None else model_calls
-        self.model_rows = sum(i.model_rows for i in self._items) if model_rows is None else model_rows
-
-    @overload
-    def __getitem__(self, place: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, place: slice) -> Explanations: ...
-    def __getitem__(self, place: int | slice) -> Explanation | Explanations:
-        if isinstance(place, slice):
-            return Explanations(self._items[place], self.schema, self.model_calls, self.model_rows)
-        return self._items[place]
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __iter__(self) -> Iterator[Explanation]:
-        return iter(self._items)
-
-    def __repr__(self) -> str:
-        return f"<Explanations: {len(self)} instances, {len(self._rows)} counterfactuals>"
-
-    def __str__(self) -> str:
-        return render.summary_text(self._summary)
-
-    def _repr_html_(self) -> str:
-        return render.summary_html(self._summary, [item._card for item in self._items[:5]])
-
-    @cached_property
-    def frame(self) -> Any:
-        """All counterfactuals in one frame: of polars if polars was given, else of pandas.
-
-        The columns: the place of the instance from 0, the number of the counterfactual from 1, the
-        features, decision (decision_0, decision_1, ... if it is a vector), distance and found_by. Where a
-        feature already has one of these names, an underscore is added.
-        """
-        labels = self._labels
-        scores = {f"decision_{i}": labels[:, i] for i in range(labels.shape[1])} if labels.ndim > 1 else {}
-        found_by = [name for item in self for name in item.found_by]
-        return sentences.framed(
-            self.schema,
-            self._rows,
-            before={"instance": self._instances, "counterfactual": self._numbers},
-            after={**(scores or {"decision": labels}), "distance": self._distance, "found_by": found_by},
-        )
-
-    @cached_property
-    def changes(self) -> pd.DataFrame:
-        """Every change of every counterfactual, with the place of its instance."""
-        table = sentences.changes(self.schema, self._x_of_rows, self._rows)
-        places = table["counterfactual"].to_numpy() - 1
-        table["counterfactual"] = self._numbers[places]
-        table.insert(0, "instance", self._instances[places])
-        return table
-
-    def importance(self) -> pd.Series:
-        """Measure the share of all counterfactuals that change each feature, largest first.
-
-        Each counterfactual counts the same, so an instance that has more of them weighs more.
-        """
-        return sentences.shares(self.schema, self._x_of_rows, self._rows)
-
-    @cached_property
-    def shortfalls(self) -> pd.DataFrame:
-        """The instances that got fewer counterfactuals than asked for, and why."""
-        pairs = [(i, item.shortfall) for i, item in enumerate(self) if item.shortfall is not None]
-        rows = [(i, short.asked, short.found, short.reason) for i, short in pairs]
-        return pd.DataFrame(rows, columns=["instance", "asked", "found", "reason"])
-
-    def to_json(self) -> str:
-        """Save everything but the model as text; `from_json` reads it back."""
-        plain = {
-            "version": VERSION,
-            "schema": storage.schema_to_plain(self.schema),
-            "x": storage.numbers_to_plain(self._x),
-            "decision": storage.labels_to_plain(self._decisions),
-            "rows": storage.numbers_to_plain(self._rows),
-            "labels": storage.labels_to_plain(self._labels),
-            "distance": storage.numbers_to_plain(self._distance),
-            "model": [self.model_calls, self.model_rows],
-            "items": [_item_to_plain(item) for item in self],
-        }
-        return json.dumps(plain, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Explanations:
-        """Read answers that `to_json` saved."""
-        try:
-            plain = json.loads(text)
-        except ValueError as error:
-            raise ValueError(f"The text is no JSON, so no explanations: {error}") from error
-        if plain.get("version") != VERSION:
-            raise ValueError(f"The text has format version {plain.get('version')}, known is {VERSION}.")
-        schema = storage.schema_from_plain(plain["schema"])
-        calls, rows = plain["model"]
-        return cls(_items_from_plain(plain, schema), schema, calls, rows)
-
-    @cached_property
-    def _counts(self) -> NDArray[np.intp]:
-        return np.array([len(item) for item in self], dtype=np.intp)
-
-    @cached_property
-    def _rows(self) -> Rows:
-        return np.concatenate([np.empty((0, len(self.schema.features))), *(item.rows for item in self)])
-
-    @cached_property
-    def _x(self) -> Rows:
-        return np.array([item.row for item in self]).reshape(len(self), len(self.schema.features))
-
-    @property
-    def _x_of_rows(self) -> Rows:
-        return np.repeat(self._x, self._counts, axis=0)
-
-    @cached_property
-    def _distance(self) -> NDArray[np.float64]:
-        return np.concatenate([np.empty(0), *(item.distance for item in self)])
-
-    @cached_property
-    def _decisions(self) -> Labels:
-        return np.array([item.decision for item in self])
-
-    @cached_property
-    def _labels(self) -> Labels:
-        # An answer of nothing has labels of no certain dtype or width, which must not spoil the others'.
-        return np.concatenate([item.labels for item in self if len(item)] or [self._decisions[:0]])
-
-    @property
-    def _instances(self) -> NDArray[np.intp]:
-        return np.repeat(np.arange(len(self)), self._counts)
-
-    @property
-    def _numbers(self) -> NDArray[np.intp]:
-        """Number the counterfactuals of each instance from 1."""
-        first = np.cumsum(self._counts) - self._counts
-        return np.arange(1, len(self._rows) + 1) - np.repeat(first, self._counts)
-
-    @cached_property
-    def _summary(self) -> render.Summary:
-        asked, found, n = sum(item.k for item in self), len(self._rows), max(1, len(self))
-        mean, wanted = (sentences.number_text(count / n, digits=3) for count in (found, asked))
-        facts = (
-            ("Instances", f"{len(self):,}"),
-            ("Counterfactuals", f"{found:,} of {asked:,} (mean {mean} of {wanted})"),
-            ("Model", f"{self.model_calls:,} calls, {self.model_rows:,} rows"),
-        )
-        shares = self.importance()[:TOP]
-        reasons = Counter(self.shortfalls["reason"].tolist()).most_common(TOP)
-        notes = [f"{count:,} of {n:,} instances got fewer than asked for: {why}" for why, count in reasons]
-        # Of images and series it would be a list of single cells.
-        cells = bool(self.schema.form.shape)
-        listed = tuple((str(name), float(share)) for name, share in shares.items() if share and not cells)
-        return render.Summary(facts, listed, tuple(notes))
-
-
-def _item_to_plain(item: Explanation) -> dict[str, Any]:
-    """Keep what is not in the arrays over all items."""
-    short = item.shortfall
-    return {
-        "found_by": list(item.found_by),
-        "k": item.k,
-        "shortfall": None if short is None else [short.asked, short.found, short.reason],
-        "model": [item.model_calls, item.model_rows],
-        "target": item.target,
-        "codec": item.codec,
-    }
-
-
-def _items_from_plain(plain: dict[str, Any], schema: Schema) -> Iterator[Explanation]:
-    """Part the arrays over all items again."""
-    decisions, labels = (storage.labels_from_plain(plain[name]) for name in ("decision", "labels"))
-    x, rows = (
-        storage.numbers_from_plain(plain[name]).reshape(len(plain[name]), len(schema.features))
-        for name in ("x", "rows")
-    )
-    distance = storage.numbers_from_plain(plain["distance"])
-    end = 0
-    for i, item in enumerate(plain["items"]):
-        start, end = end, end + len(item["found_by"])
-        yield Explanation(
-            schema=schema,
-            row=x[i],
-            decision=decisions[i],
-            rows=rows[start:end],
-            labels=labels[start:end],
-            found_by=tuple(item["found_by"]),
-            k=item["k"],
-            distance=distance[start:end],
-            shortfall=Shortfall(*item["shortfall"]) if item["shortfall"] else None,
-            model_calls=item["model"][0],
-            model_rows=item["model"][1],
-            target=item["target"],
-            codec=item["codec"],
         )

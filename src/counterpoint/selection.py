@@ -104,9 +104,11 @@ class Selection:
         if len(places) <= 1:
             return places
         rows = rows[places]
-        away = task.known.distance.between(rows, rows)
+        distance = task.known.distance
+        embedded = distance.embed(rows)
+        away = distance.roughly(embedded, embedded)
         h = min(len(places), self.neighbours or max(2, round(len(places) / k)))
-        x, is_category = task.x[instance], task.known.distance.is_category
+        x, is_category = task.x[instance], distance.is_category
         differs = changed(rows, x)
         changes = np.where(differs, rows - x, 0.0)
         scale = away.mean() or 1.0, differs.sum(axis=1).mean() or 1.0
@@ -139,7 +141,7 @@ def implausibility(task: Task, finds: Finds) -> Row:
     embedded = distance.embed(finds.rows)
     for instance in range(len(task)):
         places = finds.places(instance)
-        away = distance.measure(embedded.take(places), known.take(around[instance]))
+        away = distance.roughly(embedded.take(places), known.take(around[instance]))
         result[places] = away.min(axis=1, initial=np.inf)
     return result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -95,8 +96,19 @@ class Target:
 
     def __str__(self) -> str:
         if self.test is not None:
-            return getattr(self.test, "__name__", str(self.test))
+            return _words(self.test)
         return " or ".join(map(repr, self.classes)) or "any other decision"
+
+
+def _words(test: Any) -> str:
+    """Name a test of the model's output by its own name, or say what it is."""
+    if isinstance(test, partial):
+        return _words(test.func)
+    name: str = getattr(test, "__name__", "")
+    if name == "<lambda>":
+        return "what the given function accepts"
+    kind: Any = type(test)
+    return name or (kind.__name__ if kind.__repr__ is object.__repr__ else repr(test))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.codecs import Codec, LocalCodec
@@ -31,6 +32,7 @@ class Instances(NamedTuple):
 
     cells: Rows
     rows: Rows
+    labels: pd.Index | None = None  # those that the caller's table gives them, if it does
 
 
 class View(Protocol):
@@ -91,7 +93,7 @@ class Direct:
     def read(self, X: Any) -> Instances:
         """Read a table."""
         rows = self.schema.encode(X)
-        return Instances(rows, rows)
+        return Instances(rows, rows, _labels(X))
 
     def read_one(self, x: Any) -> Instances:
         """Read one instance."""
@@ -165,7 +167,8 @@ class Through:
     def read(self, X: Any) -> Instances:
         """Read many instances."""
         signals = check_values(as_signals(X), self.schema, "X")
-        return Instances(signals.reshape(len(signals), -1).astype(np.float64), self.encode(signals))
+        cells = signals.reshape(len(signals), -1).astype(np.float64)
+        return Instances(cells, self.encode(signals), _labels(X))
 
     def read_one(self, x: Any) -> Instances:
         """Read one instance, with or without an axis of length 1 before the others."""
@@ -241,9 +244,13 @@ class Through:
                 f"got an array of shape {signals.shape}."
             )
         low, high = self.schema.features[0].seen
-        flat = np.clip(signals.reshape(len(rows), -1), low, high)
-        if np.isnan(flat.sum()):
+        flat = signals.reshape(len(rows), -1)
+        least, most = flat.min(initial=high), flat.max(initial=low)
+        if np.isnan(least):
             raise ValueError(f"{_name(self.codec)}.decode gave NaN for some rows.")
+        # Most are within, and looking is quicker than a copy.
+        if least < low or most > high:
+            flat = np.clip(flat, low, high)
         return np.asarray((np.rint(flat) if dtype.kind in "iu" else flat).astype(dtype))
 
     def _latent(self, width: int) -> Schema:
@@ -270,6 +277,11 @@ class Through:
         decoded = self._decoded(moved).astype(np.float64).reshape(rows.shape[1] + 1, len(probes), -1)
         reach = np.sqrt(np.square(decoded[1:] - decoded[:1]).sum(axis=2).mean(axis=1)) / step
         return np.asarray(np.where(reach > 0, reach, reach[reach > 0].min(initial=1.0)))
+
+
+def _labels(X: Any) -> pd.Index | None:
+    """Find the labels of the caller's instances, which only pandas frames have."""
+    return X.index if isinstance(X, pd.DataFrame) else None
 
 
 def _mask(fixed: Any, schema: Schema) -> NDArray[np.bool_]:

@@ -50,7 +50,14 @@ def of_series() -> ConvNetwork:
     return ConvNetwork(epochs=12, batch=16, dropout=0.1).fit(*series(120))
 
 
-@pytest.fixture(params=["of_images", "of_series"])
+@pytest.fixture(scope="module")
+def of_moments() -> ConvNetwork:
+    """Learn series, each moment with weights of its own."""
+    network = ConvNetwork(epochs=12, batch=16, convolutions=[[6, 4], [5, 3]], series_head="flatten")
+    return network.fit(*series(120))
+
+
+@pytest.fixture(params=["of_images", "of_series", "of_moments"])
 def network(request: pytest.FixtureRequest) -> ConvNetwork:
     found: ConvNetwork = request.getfixturevalue(request.param)
     return found
@@ -68,6 +75,32 @@ def test_learns_images_of_several_classes(of_images: ConvNetwork) -> None:
 
 def test_learns_series(of_series: ConvNetwork) -> None:
     assert of_series.score(*series(300, seed=1)) > 0.9
+
+
+def test_when_something_happens_can_be_learned() -> None:
+    """A peak of chance height is early or late: a mean over time hardly tells, weights of each moment do."""
+
+    def peaks(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, count)
+        X = rng.normal(0, 0.2, (count, 40))
+        X[np.arange(count), np.where(y == 1, 25, 14) + rng.integers(-2, 3, count)] += rng.uniform(1, 3, count)
+        return X, y
+
+    def accuracy(head: str) -> float:
+        network = ConvNetwork(epochs=15, batch=16, convolutions=[(8, 3)], series_head=head)
+        return float(network.fit(*peaks(60, seed=0)).score(*peaks(300, seed=1)))
+
+    assert accuracy("flatten") > 0.9
+    assert accuracy("globalmean") < 0.7
+
+
+def test_a_series_convolutions_can_be_chosen(of_moments: ConvNetwork) -> None:
+    kinds = ["conv1d", "relu", "conv1d", "relu", "flatten", "dense"]
+    layers = of_moments.blueprint().layers
+    assert [layer.kind for layer in layers] == kinds
+    shapes = [layer.weights.shape for layer in layers if layer.weights is not None]
+    assert shapes == [(4, 1, 6), (3, 6, 5), (21 * 5, 2)]
 
 
 def test_the_label_is_the_likeliest_class(network: ConvNetwork) -> None:
@@ -172,34 +205,35 @@ def test_a_blueprint_is_the_network_in_plain_numbers(network: ConvNetwork, tmp_p
     assert np.allclose(by_hand(arrays, X), network.predict_proba(X), rtol=0, atol=1e-4)
 
 
-def test_a_batch_norm_is_folded_as_it_was_learned() -> None:
+@pytest.mark.parametrize(("shape", "head"), [((9, 10), "flatten"), ((21,), "flatten"), ((21,), "globalmean")])
+def test_a_batch_norm_is_folded_as_it_was_learned(shape: tuple[int, ...], head: str) -> None:
     """In a blueprint, layers follow each other as in the module that learned, which knows of no blueprint."""
     from counterpoint.study.conv_module import learned_layers, untrained
 
-    X, _ = images(32)
+    X = np.random.default_rng(0).random((32, *shape), dtype=np.float32)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        module = untrained(torch, (9, 10), 3, 0.25).train()
+        module = untrained(torch, shape, 3, 0.25, head=head).train()
         signals = torch.from_numpy(X).unsqueeze(1)
         module(signals * 3 + 1)  # so that the batch norms have something to remember
         with torch.no_grad():
             expected = module.eval()(signals).softmax(dim=1).numpy()
-    blueprint = ConvBlueprint((9, 10), 3, 0.0, 1.0, learned_layers(module))
+    blueprint = ConvBlueprint(shape, 3, 0.0, 1.0, learned_layers(module))
     assert np.allclose(blueprint.predict_proba(X), expected, rtol=0, atol=1e-5)
 
 
 @pytest.mark.skipif(not is_ready("alibi"), reason="the study has not made the peers' environment yet")
 def test_keras_rebuilds_the_network_from_the_file_alone(
-    of_images: ConvNetwork, of_series: ConvNetwork, tmp_path: Path
+    of_images: ConvNetwork, of_series: ConvNetwork, of_moments: ConvNetwork, tmp_path: Path
 ) -> None:
-    for name, network in {"images": of_images, "series": of_series}.items():
+    for name, network in {"images": of_images, "series": of_series, "moments": of_moments}.items():
         network.blueprint().save(tmp_path / f"{name}.npz")
         X = fresh(network, 12)
         np.savez(tmp_path / f"{name}-answers.npz", X=X, answers=network.predict_proba(X))
     program = (
         "import sys, numpy as np, tensorflow as tf; tf.compat.v1.disable_v2_behavior(); "
         "from worker.convolution import check_rebuilt, rebuilt\n"
-        "for name in ('images', 'series'):\n"
+        "for name in ('images', 'series', 'moments'):\n"
         "    kept = np.load(f'{sys.argv[1]}/{name}-answers.npz')\n"
         "    model = rebuilt(f'{sys.argv[1]}/{name}.npz')\n"
         "    check_rebuilt(model, kept['X'], lambda X: kept['answers'])\n"
@@ -213,7 +247,8 @@ def test_keras_rebuilds_the_network_from_the_file_alone(
         check=False,
         env={"PYTHONPATH": str(folder), "TF_CPP_MIN_LOG_LEVEL": "3"},
     )
-    assert done.stdout.split("\n") == ["images None 9 10 1", "series None 21 1", ""], done.stderr[-800:]
+    expected = ["images None 9 10 1", "series None 21 1", "moments None 21 1", ""]
+    assert done.stdout.split("\n") == expected, done.stderr[-800:]
 
 
 class Answering:
@@ -256,6 +291,10 @@ def test_what_cannot_be_learned_from_is_named() -> None:
         ConvNetwork().fit(X[..., None], y)
     with pytest.raises(ValueError, match="finite numbers only"):
         ConvNetwork().fit(np.where(X > 0.5, np.nan, X), y)
+    with pytest.raises(
+        ValueError, match=r"series_head must be one of \['globalmean', 'flatten'\], got 'max'"
+    ):
+        ConvNetwork(series_head="max").fit(*series(6))
 
 
 def test_instances_of_another_shape_are_refused(of_images: ConvNetwork) -> None:

@@ -19,13 +19,11 @@ class Tally(Output):
 
     def add(self, part: Part) -> None:
         """Count a part."""
-        from counterpoint.report.reasons import had_it
-
         self.rows += len(part.explanations)
         for number, item in enumerate(part.explanations, start=part.start + 1):
             if item.shortfall is None:
                 continue
-            if had_it(item):
+            if item.shortfall.already:
                 self.already += 1
                 continue
             self.none += not len(item)

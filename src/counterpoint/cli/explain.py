@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,8 @@ from counterpoint.cli.terminal import Cards
 from counterpoint.cli.wanted import wanted
 from counterpoint.ensemble import Ensemble
 from counterpoint.explainers import Explainer
-from counterpoint.explanation import Explanation, Explanations
+from counterpoint.explanation import Explanation
+from counterpoint.explanations import Explanations
 
 
 @dataclass(frozen=True)
@@ -70,26 +72,38 @@ class Session:
             yield start, frame
             start += len(frame)
 
+    def check_part(self, start: int, frame: pd.DataFrame) -> None:
+        """Refuse rows that cannot be explained."""
+        with self._telling_where(start, frame):
+            self.explainer.check(self.columns.take(frame, self.job.groups))
+
     def explain_part(self, start: int, frame: pd.DataFrame) -> Part:
         """Explain some rows together."""
         question, rows = self.job.question, self.job.rows
         try:
-            explanations = self.explainer.explain_many(
-                self.columns.take(frame, self.job.groups),
-                question.k,
-                target=self.target,
-                max_changes=question.max_changes,
-                progress=False,
-            )
+            with self._telling_where(start, frame):
+                explanations = self.explainer.explain_many(
+                    self.columns.take(frame, self.job.groups),
+                    question.k,
+                    target=self.target,
+                    max_changes=question.max_changes,
+                    progress=False,
+                )
         except IncompleteError as error:
             place, first = min(error.failed.items())
             raise ModelError(f"The model failed on row {start + place + 1:,} of {rows}: {first}") from error
+        return Part(start, explanations, frame[list(self.job.groups)])
+
+    @contextmanager
+    def _telling_where(self, start: int, frame: pd.DataFrame) -> Iterator[None]:
+        """Let errors about a part say where it stands in the file."""
+        try:
+            yield
         except (ValueError, TypeError, InputError) as error:
-            where = f"Rows {start + 1:,} to {start + len(frame):,} of {rows}"
+            where = f"Rows {start + 1:,} to {start + len(frame):,} of {self.job.rows}"
             # The library counts from the part's first row, the user from the file's.
             why = re.sub(r"\bX\[(\d+)\]", lambda place: f"row {start + int(place[1]) + 1:,}", str(error))
             raise InputError(f"{where}: {why}") from error
-        return Part(start, explanations, frame[list(self.job.groups)])
 
     def explain_one(self) -> tuple[Part, Explanation]:
         """Explain the only row."""
@@ -111,6 +125,8 @@ def explain(job: Job) -> Exit:
     job.check()
     opened = open_model(job.model)
     session = Session.of(job, opened)
+    if not job.is_one:
+        _check(session)
     tally = Tally()
     if job.is_one:
         _one(session, tally)
@@ -121,6 +137,14 @@ def explain(job: Job) -> Exit:
     written = f" Written: {', '.join(map(str, job.files))}." if job.files else ""
     _say(job, f"{tally}{written}")
     return Exit.SHORT if tally.fewer or tally.none else Exit.DONE
+
+
+def _check(session: Session) -> None:
+    """Look at all rows first: what is wrong with the last is known at once, not after a night's work."""
+    with _progress(session.job, "checking") as bar:
+        for start, frame in session.frames(session.job.part):
+            session.check_part(start, frame)
+            bar.update(len(frame))
 
 
 def _one(session: Session, tally: Tally) -> None:
@@ -142,7 +166,7 @@ def _many_kept(session: Session, opened: Opened, tally: Tally) -> None:
     store = Store.beside(job.files[0], job.identity(opened.fingerprint))
     if others := store.others():
         _say(job, f"other runs left unfinished work that this one cannot use: {', '.join(map(str, others))}")
-    with _progress(job) as bar:
+    with _progress(job, "explaining") as bar:
         for number, (start, frame) in enumerate(session.frames(job.part)):
             if not store.has(number):
                 store.save(number, session.explain_part(start, frame))
@@ -155,7 +179,7 @@ def _many_kept(session: Session, opened: Opened, tally: Tally) -> None:
 def _many_printed(session: Session, tally: Tally) -> None:
     """Explain part after part, each printed when it is done."""
     job = session.job
-    with _progress(job) as bar:
+    with _progress(job, "explaining") as bar:
 
         def parts() -> Iterator[Part]:
             for start, frame in session.frames(min(job.part, 100)):
@@ -169,9 +193,9 @@ def _printer(job: Job) -> Output:
     return Cards(numbered=not job.is_one) if job.printed is None else TEXTS[job.printed](sys.stdout)
 
 
-def _progress(job: Job) -> Any:
+def _progress(job: Job, doing: str) -> Any:
     total = count_rows(job.rows)
-    return tqdm(total=total, desc="explaining", unit=" rows", disable=job.quiet, file=sys.stderr)
+    return tqdm(total=total, desc=doing, unit=" rows", disable=job.quiet, file=sys.stderr)
 
 
 def _say(job: Job, text: str) -> None:

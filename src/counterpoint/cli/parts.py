@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from counterpoint.cli.problems import InputError
-from counterpoint.explanation import Explanations
+from counterpoint.explanations import Explanations
 
 
 @dataclass(frozen=True, eq=False)

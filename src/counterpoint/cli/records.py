@@ -9,6 +9,7 @@ import pandas as pd
 
 from counterpoint.cli.parts import Part
 from counterpoint.explanation import Explanation
+from counterpoint.explanations import Explanations
 
 
 def tidy(part: Part) -> pd.DataFrame:
@@ -16,12 +17,12 @@ def tidy(part: Part) -> pd.DataFrame:
 
     A last column lists the names of the features that change.
     """
-    frame = part.explanations.frame.copy()
-    frame.isetitem(0, frame.iloc[:, 0] + part.start)
-    changes = part.explanations.changes
+    places = pd.RangeIndex(part.start, part.start + len(part.explanations))
+    numbered = Explanations(part.explanations, part.explanations.schema, instances=places)
+    frame, changes = numbered.frame, numbered.changes
     names: dict[tuple[int, int], list[str]] = {}
     for instance, number, feature in zip(*(changes.iloc[:, i].tolist() for i in range(3)), strict=True):
-        names.setdefault((instance + part.start, number), []).append(str(feature))
+        names.setdefault((instance, number), []).append(str(feature))
     keys = zip(frame.iloc[:, 0].tolist(), frame.iloc[:, 1].tolist(), strict=True)
     title = "changes"
     while title in frame:

@@ -20,7 +20,8 @@ from counterpoint.answers import Answers, Fitted, IncompleteError, Settings
 from counterpoint.bounds import Rules
 from counterpoint.codecs import Codec
 from counterpoint.engine import run
-from counterpoint.explanation import Explanation, Explanations
+from counterpoint.explanation import Explanation
+from counterpoint.explanations import Explanations
 from counterpoint.learning import Constraints, learn
 from counterpoint.pool import Asking, Finds, Pool
 from counterpoint.schema import Schema
@@ -174,12 +175,28 @@ class Explainer(ABC):
         """Explain many decisions; far cheaper a row than one by one. Parameters are as for `explain`.
 
         `max_rows` is for each instance, `max_seconds` for all of them together. Where the model fails on some
-        instances, the rest is explained and `IncompleteError.finished` holds it.
+        instances, the rest is explained and `IncompleteError.finished` holds it. If X is a pandas frame, the
+        answers keep the labels of its index.
         """
         fitted = self._fitted()
         instances = fitted.view.read(X)
         settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
         return self._explain(instances, settings, progress)
+
+    def check(self, X: Any) -> None:
+        """Refuse instances that cannot be explained, without asking the model: a check before a long run.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> Neighbours().fit(lambda rows: rows[:, 0] > 0, X, ranges={1: (-9, 9)}).check([[0.0, 10.0]])
+        Traceback (most recent call last):
+            ...
+        ValueError: x has 'x1' = 10.0, outside ranges['x1'] = (-9, 9). Widen the range, or leave it out.
+        """
+        fitted = self._fitted()
+        fitted.rules.check(fitted.view.read(X).rows)
 
     def gather(self, task: Task, pool: Pool) -> Asking:
         """Fill a pool with counterfactuals: here, those that the search comes by."""

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoint.explanation import Explanations
+from counterpoint.explanations import Explanations
 from counterpoint.schema import Schema
 from counterpoint.sentences import objects
 from counterpoint.tables import pandas_values

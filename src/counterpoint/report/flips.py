@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.distances import changed
-from counterpoint.explanation import Explanations
+from counterpoint.explanations import Explanations
 from counterpoint.schema import Rows, Schema
 
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from counterpoint.blackbox import is_continuous
 from counterpoint.distances import changed
-from counterpoint.explanation import Explanation, Explanations
+from counterpoint.explanation import Explanation
+from counterpoint.explanations import Explanations
 from counterpoint.report import plain
 from counterpoint.report.columns import column
 from counterpoint.report.costs import Costs

@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 
 from counterpoint.explanation import Explanation
 
-# How the reason begins for instances that have the decision asked for.
-ALREADY = "the decision already is"
-
 # Whole numbers that stand alone: "1,057 rows", but not 'class 3' or 0.7.
 _NUMBER = re.compile(r"(?<![\w.'\"=(-])(\d+(?:,\d{3})*)(?![\w.'\")])")
 
@@ -66,7 +63,7 @@ class Reason:
 
 def had_it(item: Explanation) -> bool:
     """Tell whether an instance had the decision asked for, so that nothing had to change."""
-    return item.shortfall is not None and item.shortfall.reason.startswith(ALREADY)
+    return item.shortfall is not None and item.shortfall.already
 
 
 def added(reasons: Iterable[Reason]) -> tuple[Reason, ...]:

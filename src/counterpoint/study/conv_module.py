@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,17 +18,30 @@ if TYPE_CHECKING:
 IMAGE_CHANNELS, IMAGE_WIDTH, DENSE = (32, 64, 64), 3, 128
 POOLED = 2
 
-# Channels and width of a series' convolutions.
+# Channels and width of each of a series' convolutions.
 SERIES = ((16, 8), (32, 5), (64, 3))
+
+# What may follow a series' convolutions: the mean over time, or every moment with weights of its own.
+SERIES_HEADS = ("globalmean", "flatten")
 
 # Share of the dense layer that is left out at random.
 DENSE_DROPOUT = 0.5
 
 
-def untrained(torch: Any, shape: tuple[int, ...], classes: int, dropout: float) -> Module:
-    """Make a network for images (height, width) or series (length,), with first weights drawn at random."""
+def untrained(
+    torch: Any,
+    shape: tuple[int, ...],
+    classes: int,
+    dropout: float,
+    convolutions: Sequence[tuple[int, int]] = SERIES,
+    head: str = SERIES_HEADS[0],
+) -> Module:
+    """Make a network for images (height, width) or series (length,), with first weights drawn at random.
+
+    A series' `convolutions`, each with its channels and width, and the `head` after them can be chosen.
+    """
     if len(shape) == 1:
-        return _for_series(torch.nn, classes, dropout)
+        return _for_series(torch.nn, shape[0], classes, dropout, convolutions, head)
     return _for_images(torch.nn, shape, classes, dropout).to(memory_format=torch.channels_last)
 
 
@@ -69,14 +83,22 @@ def _for_images(nn: Any, shape: tuple[int, ...], classes: int, dropout: float) -
     return nn.Sequential(*parts, nn.Dropout(DENSE_DROPOUT), nn.Linear(DENSE, classes))
 
 
-def _for_series(nn: Any, classes: int, dropout: float) -> Any:
+def _for_series(
+    nn: Any, length: int, classes: int, dropout: float, convolutions: Sequence[tuple[int, int]], head: str
+) -> Any:
     parts: list[Any] = []
     inputs = 1
-    for channels, width in SERIES:
+    for channels, width in convolutions:
         parts += [nn.ConstantPad1d(same_padding(width, axes=1), 0.0), nn.Conv1d(inputs, channels, width)]
         parts += [nn.BatchNorm1d(channels), nn.ReLU(), nn.Dropout(dropout)]
         inputs = channels
-    return nn.Sequential(*parts, nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(inputs, classes))
+    if head == "globalmean":
+        parts.append(nn.AdaptiveAvgPool1d(1))
+    elif head == "flatten":
+        inputs *= length
+    else:
+        raise ValueError(f"series_head must be one of {list(SERIES_HEADS)}, got {head!r}.")
+    return nn.Sequential(*parts, nn.Flatten(), nn.Linear(inputs, classes))
 
 
 def _convolution(part: Any) -> Layer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from tqdm.auto import tqdm
 
 from counterpoint.study.conv_blueprint import Arrays, ConvBlueprint, Shares, network_input
-from counterpoint.study.conv_module import learned_layers, untrained
+from counterpoint.study.conv_module import SERIES, SERIES_HEADS, learned_layers, untrained
 from counterpoint.torch_use import import_torch, reproducible
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ConvNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Images go through three convolutions of 3 × 3 with 32, 64 and 64 channels, the first two followed by
     pooling, and a dense layer of 128. Series go through three convolutions of widths 8, 5 and 3 with 16, 32
-    and 64 channels, and the mean over time. Each convolution has its batch norm.
+    and 64 channels, and the mean over time, unless others are asked for. Each convolution has its batch norm.
 
     All cells are standardised by one mean and one scale. The same data, settings and seed give the same
     network, and torch's own random state is left as it was.
@@ -47,6 +47,11 @@ class ConvNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         layer, half is.
     shift
         Every time it is seen, an instance is moved by up to so many cells along each of its axes.
+    convolutions
+        A series' convolutions in their order, each as (channels, width).
+    series_head
+        What follows them: ``"globalmean"``, the mean over time, for which it matters little when something
+        is seen, or ``"flatten"``, every moment with weights of its own, for series that are aligned in time.
     seed
         Decides the first weights, the order of the instances, their shifts and what is left out.
 
@@ -67,6 +72,8 @@ class ConvNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weight_decay: float = 1e-2,
         dropout: float = 0.25,
         shift: int = 0,
+        convolutions: Sequence[tuple[int, int]] = SERIES,
+        series_head: str = SERIES_HEADS[0],
         seed: int = 0,
     ) -> None:
         self.epochs = epochs
@@ -75,6 +82,8 @@ class ConvNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.weight_decay = weight_decay
         self.dropout = dropout
         self.shift = shift
+        self.convolutions = convolutions
+        self.series_head = series_head
         self.seed = seed
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -87,7 +96,9 @@ class ConvNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         mean, scale = float(X.mean(dtype=np.float64)), float(X.std(dtype=np.float64)) or 1.0
         torch = import_torch("The convolutional network")
         with reproducible(torch, self.seed):
-            module = untrained(torch, X.shape[1:], len(self.classes_), self.dropout)
+            module = untrained(
+                torch, X.shape[1:], len(self.classes_), self.dropout, self.convolutions, self.series_head
+            )
             self._learn(torch, module, network_input(torch, X, mean, scale), torch.from_numpy(labels))
         self.blueprint_ = ConvBlueprint(X.shape[1:], len(self.classes_), mean, scale, learned_layers(module))
         return self

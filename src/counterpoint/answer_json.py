@@ -1,0 +1,140 @@
+"""Answers as JSON text, and back: the arrays over all answers, and then what each has of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
+
+from counterpoint import storage
+from counterpoint.answer import Answer, Shortfall
+from counterpoint.schema import Schema
+from counterpoint.stack import Stack
+
+A = TypeVar("A", bound=Answer)
+
+VERSION = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Document(Generic[A]):
+    """What a text holds: answers, the labels of their instances, and what the run that gave them cost.
+
+    Labels that JSON cannot hold, such as dates, are written as text.
+
+    Examples
+    --------
+    >>> schema = Schema.infer(pd.DataFrame({"age": [31, 45]}))
+    >>> empty = Document(schema, (), pd.Index([]), model_calls=1, model_rows=2)
+    >>> Document.from_json(empty.to_json(), Answer).schema == schema
+    True
+    """
+
+    schema: Schema
+    answers: Sequence[A]
+    instances: pd.Index
+    model_calls: int
+    model_rows: int
+
+    def to_json(self) -> str:
+        """Write the text."""
+        stack = Stack(self.schema, self.answers)
+        plain = {
+            "version": VERSION,
+            "schema": storage.schema_to_plain(self.schema),
+            "instances": _labels_to_plain(self.instances),
+            "x": storage.numbers_to_plain(stack.x),
+            "decision": storage.labels_to_plain(stack.decisions),
+            "rows": storage.numbers_to_plain(stack.rows),
+            "labels": storage.labels_to_plain(stack.labels),
+            "distance": storage.numbers_to_plain(stack.distance),
+            "model": [self.model_calls, self.model_rows],
+            "items": [_own_to_plain(answer) for answer in self.answers],
+        }
+        return json.dumps(plain, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str, kind: type[A]) -> Document[A]:
+        """Read a text; the answers become objects of a kind."""
+        plain = _read(text)
+        schema = storage.schema_from_plain(plain["schema"])
+        answers = tuple(_answers_from_plain(plain, schema, kind))
+        return cls(schema, answers, _labels_from_plain(plain["instances"], len(answers)), *plain["model"])
+
+
+def _read(text: str) -> dict[str, Any]:
+    """Read JSON of the known version."""
+    try:
+        plain = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"The text is no JSON, so no explanations: {error}") from error
+    version = plain.get("version") if isinstance(plain, dict) else None
+    if version != VERSION:
+        raise ValueError(
+            f"The text has format version {version}, known is {VERSION}. "
+            f"Read it with the counterpoint that wrote it, or explain again."
+        )
+    return dict(plain)
+
+
+def _labels_to_plain(labels: pd.Index) -> list[Any] | None:
+    """List the labels of instances; nothing if they are only counted from 0."""
+    if isinstance(labels, pd.RangeIndex) and labels.equals(pd.RangeIndex(len(labels))):
+        return None
+    return [_label_to_plain(label) for label in labels.tolist()]
+
+
+def _label_to_plain(label: Any) -> Any:
+    try:
+        return storage.value_to_plain(label)
+    except TypeError:
+        return str(label)
+
+
+def _labels_from_plain(plain: list[Any] | None, count: int) -> pd.Index:
+    if plain is None:
+        return pd.RangeIndex(count)
+    return pd.Index([storage.value_from_plain(label) for label in plain], tupleize_cols=False)
+
+
+def _own_to_plain(answer: Answer) -> dict[str, Any]:
+    """Keep what is not in the arrays over all answers."""
+    return {
+        "found_by": list(answer.found_by),
+        "k": answer.k,
+        "shortfall": None if answer.shortfall is None else list(astuple(answer.shortfall)),
+        "model": [answer.model_calls, answer.model_rows],
+        "target": answer.target,
+        "codec": answer.codec,
+    }
+
+
+def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) -> Iterator[A]:
+    """Part the arrays over all answers again."""
+    decisions, labels = (storage.labels_from_plain(plain[name]) for name in ("decision", "labels"))
+    x, rows = (
+        storage.numbers_from_plain(plain[name]).reshape(len(plain[name]), len(schema.features))
+        for name in ("x", "rows")
+    )
+    distance = storage.numbers_from_plain(plain["distance"])
+    end = 0
+    for i, own in enumerate(plain["items"]):
+        start, end = end, end + len(own["found_by"])
+        yield kind(
+            schema=schema,
+            row=x[i],
+            decision=decisions[i],
+            rows=rows[start:end],
+            labels=labels[start:end],
+            found_by=tuple(own["found_by"]),
+            k=own["k"],
+            distance=distance[start:end],
+            shortfall=Shortfall(*own["shortfall"]) if own["shortfall"] else None,
+            model_calls=own["model"][0],
+            model_rows=own["model"][1],
+            target=own["target"],
+            codec=own["codec"],
+        )
