@@ -42,12 +42,12 @@ def _add_topic(kinds: Any, common: argparse.ArgumentParser, topic: str, sets: st
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help="such as ECE CEM")
     parser.add_argument("-k", dest="ks", nargs="+", type=int, metavar="K")
     parser.add_argument("--instances", type=int, help="test instances a data set (20; full: 100)")
-    parser.add_argument("--limit", type=float, help="seconds a peer has for an instance (30)")
+    parser.add_argument("--limit", type=float, help="seconds a peer has for an instance (tables 30, others 60)")
     parser.add_argument(
         "--cell-limit",
         type=float,
-        help="seconds after which a peer begins no further instance of a cell (tables 45, series 60, "
-        "images 120; full: none)",
+        help="seconds after which a peer begins no further instance of a cell (tables 45, others 120; "
+        "full: none)",
     )
     parser.add_argument("--seed", type=int)
     parser.add_argument("--cores", type=int, help="cells side by side (all cores)")

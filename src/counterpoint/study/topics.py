@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -90,7 +90,7 @@ _ON_TABLES = Topic(
 )
 
 
-def _on_signals(name: str, sets: tuple[str, ...], methods: Mapping[str, Method], limits: Limits) -> Topic:
+def _on_signals(name: str, sets: tuple[str, ...], methods: Mapping[str, Method]) -> Topic:
     """Make the topic of images or series, which differ in little."""
     return Topic(
         name=name,
@@ -99,8 +99,8 @@ def _on_signals(name: str, sets: tuple[str, ...], methods: Mapping[str, Method],
         methods=methods,
         ks=(1, 5, 10, 15),
         full_ks=(1, 5, 10, 15),
-        limits=limits,
-        full_limits=replace(limits, cell=None),
+        limits=Limits(instance=60.0, cell=120.0),
+        full_limits=Limits(instance=60.0),
         metrics=ON_SIGNALS,
         distance="the Euclidean distance over all cells",
         known=f"the training part or, of a larger one, a sample of {MOST_KNOWN:,}; the same for everyone",
@@ -114,7 +114,7 @@ def _on_signals(name: str, sets: tuple[str, ...], methods: Mapping[str, Method],
 
 TOPICS: Mapping[str, Topic] = {
     "tables": _ON_TABLES,
-    "images": _on_signals("images", IMAGES, ON_IMAGES, Limits(instance=60.0, cell=120.0)),
-    "series": _on_signals("series", SERIES, ON_SERIES, Limits(instance=30.0, cell=60.0)),
+    "images": _on_signals("images", IMAGES, ON_IMAGES),
+    "series": _on_signals("series", SERIES, ON_SERIES),
 }
 """All topics by their names."""
