@@ -22,6 +22,7 @@ SETTINGS = {
     "diverse": cp.DIVERSE,
     "plausible": cp.PLAUSIBLE,
     "sparse": cp.SPARSE,
+    "varied": cp.VARIED,
 }
 DEFAULT = "balanced"
 FREE = "balanced, nothing immutable"

@@ -126,7 +126,7 @@ def test_an_explainer_page_lists_the_parameters_and_their_defaults(page: str) ->
 def test_the_named_settings_have_the_weights_that_are_shown() -> None:
     order = ("distance", "implausibility", "changes", "redundancy", "dispersion")
     shown = {row[0]: row[1:6] for row in rows_of_tables(DOCS / "choosing.md") if row[0].startswith("cp.")}
-    for name in ("BALANCED", "CLOSE", "DIVERSE", "PLAUSIBLE", "SPARSE"):
+    for name in ("BALANCED", "CLOSE", "DIVERSE", "PLAUSIBLE", "SPARSE", "VARIED"):
         weights = [getattr(getattr(cp, name), weight) for weight in order]
         assert [float(weight) for weight in shown[f"cp.{name}"]] == weights, name
 

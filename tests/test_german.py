@@ -86,12 +86,15 @@ def test_named_selections_give_what_they_are_named_for(credit: Dataset, forest: 
             "diverse": cp.DIVERSE,
             "sparse": cp.SPARSE,
             "plausible": cp.PLAUSIBLE,
+            "varied": cp.VARIED,
         }.items()
     }
     assert tables["close"]["dis_dist"] < tables["balanced"]["dis_dist"]
     assert tables["diverse"]["div_dist"] > tables["balanced"]["div_dist"]
     assert tables["plausible"]["impl"] < tables["balanced"]["impl"]
     assert tables["sparse"]["dis_count"] < tables["balanced"]["dis_count"]
+    assert tables["balanced"]["div_dist"] < tables["varied"]["div_dist"] < tables["diverse"]["div_dist"]
+    assert tables["varied"]["dis_dist"] < tables["diverse"]["dis_dist"]
 
 
 def _mean_distance(explanations: cp.Explanations) -> float:

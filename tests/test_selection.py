@@ -137,7 +137,8 @@ def normal(size: int, seed: int, spread: float = 1.0) -> np.ndarray:
 
 
 TASK = pose([-1.0, 0.0, 0.0])
-SELECTIONS = [cp.BALANCED, cp.CLOSE, cp.DIVERSE, cp.PLAUSIBLE, cp.SPARSE, cp.Selection(fill=False, most=5)]
+NAMED = [cp.BALANCED, cp.CLOSE, cp.DIVERSE, cp.PLAUSIBLE, cp.SPARSE, cp.VARIED]
+SELECTIONS = [*NAMED, cp.Selection(fill=False, most=5)]
 
 
 @fast

@@ -33,7 +33,7 @@ from counterpoint.explanations import Explanations
 from counterpoint.polish import Polish
 from counterpoint.saving import load, save
 from counterpoint.schema import Feature, Schema
-from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, SPARSE, Selection
+from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, SPARSE, VARIED, Selection
 from counterpoint.target import Between
 from counterpoint.task import Question, Search, Task
 
@@ -46,6 +46,7 @@ __all__ = [
     "PCA",
     "PLAUSIBLE",
     "SPARSE",
+    "VARIED",
     "Autoencoder",
     "Between",
     "BruteForce",

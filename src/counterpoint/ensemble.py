@@ -70,8 +70,8 @@ class Ensemble(Explainer):
     starts
         How many candidates an instance are polished, for each counterfactual wanted; at least ten in all.
     selection
-        What a good set is: `BALANCED`, `CLOSE`, `DIVERSE`, `PLAUSIBLE`, `SPARSE` or your own
-        `Selection`.
+        What a good set is: `BALANCED`, `CLOSE`, `DIVERSE`, `PLAUSIBLE`, `SPARSE`, `VARIED` or your
+        own `Selection`.
     fallback
         Searches for instances of which few counterfactuals are found; None for none.
     codec

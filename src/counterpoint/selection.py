@@ -216,3 +216,4 @@ DIVERSE = Selection(
 )
 PLAUSIBLE = Selection(distance=0.5, implausibility=2.0, changes=0.2, redundancy=0.0, dispersion=0.0)
 SPARSE = Selection(distance=0.8, implausibility=0.2, changes=0.8, redundancy=0.3, dispersion=0.0)
+VARIED = Selection(distance=0.05, implausibility=0.2, changes=0.4, redundancy=0.4, dispersion=0.45)

@@ -15,7 +15,7 @@ from counterpoint.cli.models import Request, checksum
 from counterpoint.cli.outputs import check_ending
 from counterpoint.cli.parts import check_writable
 from counterpoint.cli.problems import InputError, need
-from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, SPARSE
+from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, SPARSE, VARIED
 
 SETTINGS = {
     "balanced": BALANCED,
@@ -23,6 +23,7 @@ SETTINGS = {
     "diverse": DIVERSE,
     "plausible": PLAUSIBLE,
     "sparse": SPARSE,
+    "varied": VARIED,
 }
 
 # What outputs of some endings need, to be missed before the work and not after it.

@@ -188,6 +188,7 @@ def _all_methods() -> dict[str, Method]:
         Own("ECE diverse", cp.Ensemble(selection=cp.DIVERSE)),
         Own("ECE plausible", cp.Ensemble(selection=cp.PLAUSIBLE)),
         Own("ECE sparse", cp.Ensemble(selection=cp.SPARSE)),
+        Own("ECE varied", cp.Ensemble(selection=cp.VARIED)),
         Own("BCE-B", cp.BruteForce()),
         Own("BCE-T", cp.Tree()),
         Own("BCE-S", cp.Sphere()),

@@ -59,7 +59,7 @@ SIGNS = pd.Series({metric.name: -1.0 if metric.more else 1.0 for metric in METRI
 ECE = "ECE"
 """Our ensemble as it comes, which the claims are about."""
 
-SETTINGS = (ECE, "ECE close", "ECE diverse", "ECE plausible", "ECE sparse")
+SETTINGS = (ECE, "ECE close", "ECE diverse", "ECE plausible", "ECE sparse", "ECE varied")
 """Our ensemble as it comes, and its named settings."""
 
 CODECS = ("ECE_I", "ECE_K4", "ECE_K7")

@@ -28,6 +28,7 @@ STYLES = {
     "ECE diverse": Style("black", ":", "s", hollow=True),
     "ECE plausible": Style("black", "-.", "D", size=4.5, hollow=True),
     "ECE sparse": Style("black", "-", "v", width=0.8, hollow=True),
+    "ECE varied": Style("black", "--", "P", width=0.8, hollow=True),
     "ECE_I": Style("black", "--", "X", width=1.0, hollow=True),
     "ECE_K4": Style("black", ":", "p", hollow=True),
     "ECE_K7": Style("black", "-.", "h", hollow=True),
