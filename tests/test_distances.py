@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoint import Schema
-from counterpoint.distances import Distance, changed
+from counterpoint.distances import Distance, Euclidean, changed
 
 
 def table(size=40, seed=0, missing=0.0):
@@ -147,3 +147,12 @@ def test_it_is_a_distance(seed, missing):
 def test_a_missing_value_counts_as_changed_only_against_a_known_one():
     rows = np.array([[np.nan, 1.0], [np.nan, np.nan], [2.0, 1.0]])
     assert changed(rows, np.array([np.nan, 1.0])).tolist() == [[False, False], [False, True], [True, False]]
+
+
+def test_a_quick_euclidean_distance_is_right_but_for_rounding() -> None:
+    rng = np.random.default_rng(0)
+    distance = Euclidean.of(400)
+    a, b = (distance.embed(rng.random((count, 400))) for count in (30, 20))
+    assert np.allclose(distance.roughly(a, b), distance.measure(a, b), rtol=1e-10)
+    # Rows that are the same are apart by rounding at most, and never by NaN.
+    assert distance.roughly(a, a).diagonal().max() < 1e-5

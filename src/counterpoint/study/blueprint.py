@@ -6,10 +6,8 @@ rows are asked at once. Saved, it can be rebuilt wherever numpy is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
+
+from counterpoint.threads import one_thread_of_blas
 
 Floats = NDArray[np.float64]
 
@@ -114,7 +113,7 @@ class Blueprint:
 
     def predict_proba(self, frame: pd.DataFrame) -> Floats:
         """Give every row's probability of each class."""
-        with _one_thread_of_blas():
+        with one_thread_of_blas():
             if len(frame) <= BLOCK:
                 return self._answer(frame)
             starts = range(0, len(frame), BLOCK)
@@ -167,16 +166,3 @@ def _check(frame: pd.DataFrame, names: list[str]) -> None:
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise ValueError(f"The table lacks the columns {missing}: give all that the network learned from.")
-
-
-@contextmanager
-def _one_thread_of_blas() -> Iterator[None]:
-    """Have numpy multiply on one thread: what is timed is the method, not the machine's cores."""
-    with _blas().limit(limits=1):
-        yield
-
-
-@cache
-def _blas() -> Any:
-    # Kept, because looking for the libraries takes longer than answering for a row.
-    return ThreadpoolController().select(user_api="blas")
