@@ -200,8 +200,8 @@ class Ensemble(Explainer):
         starts = cheapest_of_each(cost, finds.of, task.affordable(max(10, self.starts * task.k), 2 * task.k))
         starts = starts[np.isin(finds.of[starts], instances)]
         pool.add(self.polish.search(task, finds.rows[starts], finds.of[starts]), "Polish")
-        # Where being apart is worth far more than being close, candidates at the ends of ranges are wanted.
-        if self.selection.dispersion > 2 * self.selection.distance:
+        # Where being apart is worth far more than being close and plausible, the ends of ranges are wanted.
+        if self.selection.dispersion > 2 * self.selection.distance + self.selection.implausibility:
             pool.add(stretch(task, finds.rows[starts], finds.of[starts]), "Stretch")
 
 

@@ -214,6 +214,6 @@ CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2, redundancy=0.0,
 DIVERSE = Selection(
     distance=0.04, implausibility=0.05, changes=0.17, redundancy=0.5, dispersion=0.45, most=400
 )
-PLAUSIBLE = Selection(distance=0.5, implausibility=2.0, changes=0.2, redundancy=0.0, dispersion=0.0)
+PLAUSIBLE = Selection(distance=0.2, implausibility=2.0, changes=0.17, redundancy=0.3, dispersion=1.3)
 SPARSE = Selection(distance=0.8, implausibility=0.2, changes=0.8, redundancy=0.3, dispersion=0.0)
 VARIED = Selection(distance=0.05, implausibility=0.2, changes=0.4, redundancy=0.4, dispersion=0.45)
