@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from made_up import NAN, PLACES, cells, failed
 
-from counterpoint.study.claims import LEADS, claims
+from counterpoint.study.claims import LEADS, Claims, claims
 
 GOOD = {"impl": 0.5, "dis_dist": 0.5, "dis_count": 0.5, "inst": 0.5, "runtime": 0.5}
 BAD = {"size": 0.9, "act": 0.5, "div_dist": 0.5, "div_count": 0.5, "dipo": 0.5}
@@ -95,3 +95,25 @@ def test_with_one_peer_there_is_no_test_but_a_match() -> None:
     found = claims(pd.concat([cells("ECE"), cells("FAT")], ignore_index=True))
     assert found.overall == found.leads == ()
     assert found.matches[0].peer == "FAT"
+
+
+def test_what_is_in_our_own_package_is_judged_apart_from_packages_to_pick() -> None:
+    table = pd.concat([cells("ECE", impl=2.0), cells("FAT", impl=2.0), cells("CBCE")], ignore_index=True)
+    found = claims(table)
+    assert [(match.peer, match.holds) for match in found.packages] == [("FAT", True)]
+    assert [(match.peer, match.holds) for match in found.rewritten] == [("CBCE", False)]
+
+
+def test_significance_is_claimed_over_all_runs_and_the_first_place_over_the_others_too() -> None:
+    """A method that explains some cells only is compared in a contest of its own."""
+    everyone = [cells("ECE", **GOOD), cells("x", **BAD), cells("y", **BAD, runtime=2.0)]
+
+    def claimed(runtime: float) -> Claims:
+        near = cells("near", PLACES[:2], **GOOD | {"runtime": runtime})
+        table = pd.concat([*everyone, near, failed("near", PLACES[2:])], ignore_index=True)
+        return claims(table, ["ECE"], ["x", "y", "near"])
+
+    slower, faster = claimed(0.6), claimed(0.4)
+    assert [each.not_beaten for each in slower.overall] == [(), ("near",)]
+    assert slower.wins
+    assert not faster.wins
