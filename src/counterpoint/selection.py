@@ -216,4 +216,6 @@ DIVERSE = Selection(
 )
 PLAUSIBLE = Selection(distance=0.2, implausibility=2.0, changes=0.17, redundancy=0.3, dispersion=1.3)
 SPARSE = Selection(distance=0.8, implausibility=0.2, changes=0.8, redundancy=0.3, dispersion=0.0)
-VARIED = Selection(distance=0.05, implausibility=0.2, changes=0.4, redundancy=0.4, dispersion=0.45)
+VARIED = Selection(
+    distance=0.06, implausibility=0.23, changes=0.32, redundancy=0.4, dispersion=0.46, most=300
+)
