@@ -246,6 +246,19 @@ class Nan(Fourier):
         return super().decode(Z) * np.nan
 
 
+class Whole(Fourier):
+    def decode(self, Z: NDArray[Any]) -> NDArray[Any]:
+        return np.rint(super().decode(Z) * 10).clip(0, 255).astype(np.uint8)
+
+
+def test_a_decoder_may_give_another_dtype_than_the_data_have() -> None:
+    X, y = waves(60)
+    assert X.min() < 0
+    explanation = cp.Ensemble(codec=Whole()).fit(Flat(X, y), X).explain(X[0], k=2)
+    assert explanation.counterfactuals.dtype == X.dtype
+    assert explanation.counterfactuals.max(initial=0) <= X.max()
+
+
 X0, Y0 = waves(60)
 
 

@@ -245,7 +245,8 @@ class Through:
             )
         low, high = self.schema.features[0].seen
         flat = signals.reshape(len(rows), -1)
-        least, most = flat.min(initial=high), flat.max(initial=low)
+        # Not by `initial`, which takes the dtype of what the codec gives.
+        least, most = (flat.min(), flat.max()) if flat.size else (low, high)
         if np.isnan(least):
             raise ValueError(f"{_name(self.codec)}.decode gave NaN for some rows.")
         # Most are within, and looking is quicker than a copy.
