@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.methods import DEFAULT, DICE, FREE, NICE, SETTINGS
+from benchmarks.methods import DEFAULT, DICE, FREE, NICE
 from benchmarks.results import number
+from counterpoint.selection import NAMED
 
 Line = dict[str, Any]
 
@@ -109,11 +110,11 @@ def contests(lines: Sequence[Line]) -> list[Cell]:
     cells: list[Cell] = []
     for name, k in dict.fromkeys((line["set"], line["k"]) for line in lines):
         rivals: list[tuple[str, tuple[str, ...], list[str]]] = [
-            (AUTHORS, CONTESTED, list(SETTINGS)),
-            (DICE.method, CONTESTED, list(SETTINGS)),
+            (AUTHORS, CONTESTED, list(NAMED)),
+            (DICE.method, CONTESTED, list(NAMED)),
         ]
         if k == 1:
-            rivals.append((NICE.method, AGAINST_NICE, [*SETTINGS, FREE]))
+            rivals.append((NICE.method, AGAINST_NICE, [*NAMED, FREE]))
         for rival, measures, settings in rivals:
             if (theirs := found.get((name, k, rival))) is None:
                 continue

@@ -122,15 +122,16 @@ def _forget_loading() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def status(field: str) -> float:
-    """Read a memory field in MB, from Linux.
+def status(field: str, process: int | str = "self") -> float:
+    """Read a memory field of a process in MB, from Linux.
 
     `resource.getrusage` would do for the peak, but its ru_maxrss starts with that of the parent process.
     """
-    for line in Path("/proc/self/status").read_text().splitlines():
+    path = Path(f"/proc/{process}/status")
+    for line in path.read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) / 1024
-    raise RuntimeError(f"No {field} in /proc/self/status.")
+    raise ProcessLookupError(f"No {field} in {path}: the process has ended.")
 
 
 # -- all of it ---

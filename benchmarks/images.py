@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import counterpoint as cp
-from benchmarks import growth, results
+from benchmarks import results
+from benchmarks.growth import status
 from benchmarks.results import Figure
 from benchmarks.speed import timed
 from counterpoint.blackbox import MAX_CELLS
@@ -113,7 +114,7 @@ def peak(name: str, count: int, k: int) -> float:
     """Explain images in this process; gives its peak memory in GB."""
     trained = train(NAME, "network")
     fitted(CODECS[name], trained).explain_many(trained.instances(count), k=k, progress=False)
-    return growth.status("VmHWM") / 1e3
+    return status("VmHWM") / 1e3
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -13,17 +13,10 @@ import pandas as pd
 import counterpoint as cp
 from benchmarks.models import SEED, cached
 from benchmarks.scoring import Answers
+from counterpoint.selection import NAMED
 from counterpoint.study.peers import PEERS, PeerRun, run_peer
 from counterpoint.study.scoring import Scene
 
-SETTINGS = {
-    "balanced": cp.BALANCED,
-    "close": cp.CLOSE,
-    "diverse": cp.DIVERSE,
-    "plausible": cp.PLAUSIBLE,
-    "sparse": cp.SPARSE,
-    "varied": cp.VARIED,
-}
 DEFAULT = "balanced"
 FREE = "balanced, nothing immutable"
 
@@ -31,7 +24,7 @@ FREE = "balanced, nothing immutable"
 def ours(scene: Scene, setting: str, k: int) -> Answers:
     """Explain with the ensemble. Like a peer's set-up, its `fit` is not in the time."""
     trained = scene.trained
-    selection = SETTINGS[DEFAULT if setting == FREE else setting]
+    selection = NAMED[DEFAULT if setting == FREE else setting]
     immutable = () if setting == FREE else trained.data.immutable
     # Fitted anew for each k, so that each pays alike for what is only built when it is first asked.
     explainer = cp.Ensemble(selection=selection, seed=SEED)

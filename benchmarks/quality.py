@@ -13,11 +13,12 @@ import numpy as np
 
 from benchmarks import contests, results
 from benchmarks.contests import Line
-from benchmarks.methods import CFNOW, DEFAULT, DICE, FREE, NICE, SETTINGS, ours
+from benchmarks.methods import CFNOW, DEFAULT, DICE, FREE, NICE, ours
 from benchmarks.models import SEED, train
 from benchmarks.results import Figure
 from benchmarks.scoring import Answers, closest, mean_line
 from counterpoint.datasets import TABLES
+from counterpoint.selection import NAMED
 from counterpoint.study.scoring import Scene
 
 COLUMNS = {
@@ -45,7 +46,7 @@ CFNOW_SET, CFNOW_K = "german", 5
 def compare(scene: Scene, k: int, options: argparse.Namespace) -> list[Line]:
     """Measure all methods on one data set with one k."""
     name = scene.trained.data.name
-    settings = [*SETTINGS, FREE] if k == 1 else list(SETTINGS)
+    settings = [*NAMED, FREE] if k == 1 else list(NAMED)
     lines = [mean_line(scene, ours(scene, setting, k)) for setting in settings]
     theirs = contests.authors(name, k)
     lines += [] if theirs is None else [theirs]
@@ -67,7 +68,7 @@ def compare_with_cfnow(count: int, fresh: bool) -> list[Line]:
     scene = Scene(trained, trained.instances(count))
     theirs = CFNOW.answer(scene, k=1, fresh=fresh)
     lines = []
-    for setting in SETTINGS:
+    for setting in NAMED:
         mine = ours(scene, setting, CFNOW_K)
         for whole in (True, False):
             kind = "whole numbers" if whole else "fractions too"
@@ -92,7 +93,7 @@ def _paired(scene: Scene, mine: Answers, theirs: Answers, whole: bool) -> Line:
 
 def promises(lines: Sequence[Line]) -> list[Figure]:
     """Check what must hold of our answers everywhere."""
-    mine = [line for line in lines if line["method"] in SETTINGS]
+    mine = [line for line in lines if line["method"] in NAMED]
     least = min(mine, key=lambda line: line["size"])
     where = f"{least['set']}, k = {least['k']}, {least['method']}"
     return [

@@ -18,7 +18,7 @@ from pathlib import Path
 import skops.io
 
 from benchmarks import results
-from benchmarks.growth import resampled
+from benchmarks.growth import resampled, status
 from benchmarks.models import SEED, train
 from benchmarks.results import Figure
 from benchmarks.speed import NAME
@@ -66,12 +66,11 @@ def watch(command: Sequence[str], enough: Callable[[], bool]) -> Run:
 
 
 def _peak(process: int) -> float:
-    """Read the highest memory of a running process in MB, from Linux."""
+    """Read the highest memory of a running process in MB."""
     try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+        return status("VmHWM", process)
     except OSError:  # it has just ended
         return 0.0
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")), 0.0)
 
 
 def compare(folder: Path, options: argparse.Namespace) -> tuple[list[Figure], list[dict[str, object]]]:

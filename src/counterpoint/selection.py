@@ -9,7 +9,7 @@ values between counterfactuals; with them the guarantee is for the rest of the o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -219,3 +219,13 @@ SPARSE = Selection(distance=0.8, implausibility=0.2, changes=0.8, redundancy=0.3
 VARIED = Selection(
     distance=0.06, implausibility=0.23, changes=0.32, redundancy=0.4, dispersion=0.46, most=300
 )
+
+NAMED: Mapping[str, Selection] = {
+    "balanced": BALANCED,
+    "close": CLOSE,
+    "diverse": DIVERSE,
+    "plausible": PLAUSIBLE,
+    "sparse": SPARSE,
+    "varied": VARIED,
+}
+"""All of these by their names; the first is the default."""

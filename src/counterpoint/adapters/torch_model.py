@@ -68,9 +68,8 @@ class TorchModel(Network):
         """Find the device and the dtype of the module's numbers."""
         tensors = [*self.model.parameters(), *self.model.buffers()]
         floats = [tensor for tensor in tensors if tensor.is_floating_point()]
-        return (tensors[0].device if tensors else "cpu"), (
-            floats[0].dtype if floats else import_torch("TorchModel").float32
-        )
+        dtype = floats[0].dtype if floats else import_torch("TorchModel").float32
+        return (tensors[0].device if tensors else "cpu"), dtype
 
     def _starts_with_embedding(self) -> bool:
         leaves = (part for part in self.model.modules() if not any(True for _ in part.children()))

@@ -16,7 +16,7 @@ from counterpoint.answers import IncompleteError
 from counterpoint.blackbox import ModelError
 from counterpoint.cli.columns import Columns
 from counterpoint.cli.delivery import Tally, deliver
-from counterpoint.cli.job import SETTINGS, Job
+from counterpoint.cli.job import Job
 from counterpoint.cli.models import Opened, open_model
 from counterpoint.cli.outputs import TEXTS, Output
 from counterpoint.cli.parts import Part, Store
@@ -28,6 +28,7 @@ from counterpoint.ensemble import Ensemble
 from counterpoint.explainers import Explainer
 from counterpoint.explanation import Explanation
 from counterpoint.explanations import Explanations
+from counterpoint.selection import NAMED
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Session:
         columns = Columns.of(known, opened, question.target, question.drop)
         features = known[list(columns.features)]
         limits = question.limits.typed(features)
-        explainer = Ensemble(selection=SETTINGS[question.setting], seed=question.seed).fit(
+        explainer = Ensemble(selection=NAMED[question.setting], seed=question.seed).fit(
             opened.model,
             features,
             categorical=limits.categorical,
@@ -125,15 +126,12 @@ def explain(job: Job) -> Exit:
     job.check()
     opened = open_model(job.model)
     session = Session.of(job, opened)
-    if not job.is_one:
-        _check(session)
     tally = Tally()
     if job.is_one:
         _one(session, tally)
-    elif job.files:
-        _many_kept(session, opened, tally)
     else:
-        _many_printed(session, tally)
+        _check(session)
+        _many_kept(session, opened, tally) if job.files else _many_printed(session, tally)
     written = f" Written: {', '.join(map(str, job.files))}." if job.files else ""
     _say(job, f"{tally}{written}")
     return Exit.SHORT if tally.fewer or tally.none else Exit.DONE

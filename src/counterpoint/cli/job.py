@@ -15,16 +15,6 @@ from counterpoint.cli.models import Request, checksum
 from counterpoint.cli.outputs import check_ending
 from counterpoint.cli.parts import check_writable
 from counterpoint.cli.problems import InputError, need
-from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, SPARSE, VARIED
-
-SETTINGS = {
-    "balanced": BALANCED,
-    "close": CLOSE,
-    "diverse": DIVERSE,
-    "plausible": PLAUSIBLE,
-    "sparse": SPARSE,
-    "varied": VARIED,
-}
 
 # What outputs of some endings need, to be missed before the work and not after it.
 NEEDED = {".parquet": ("pyarrow.parquet", "Writing parquet"), ".html": ("jinja2", "A report")}

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from counterpoint.cli.explain import explain
-from counterpoint.cli.job import SETTINGS, Job, Question
+from counterpoint.cli.job import Job, Question
 from counterpoint.cli.limits import Limits, from_flags, read_limits
 from counterpoint.cli.models import Request
 from counterpoint.cli.outputs import TEXTS
+from counterpoint.selection import NAMED
 
 ABOUT = "Say what would have to change for decisions of a model to be different."
 
@@ -55,7 +56,7 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--want", metavar="CLASS", help="the decision wanted; LOW:HIGH for a regressor (any other decision)"
     )
-    group.add_argument("--setting", choices=SETTINGS, default="balanced", help="what matters most")
+    group.add_argument("--setting", choices=NAMED, default="balanced", help="what matters most")
     group.add_argument("--seed", type=int, default=0, help="all draws depend on it (0)")
     group.add_argument("--classes", metavar="A,B", help="names of classes that a file has only numbers of")
     group.add_argument(

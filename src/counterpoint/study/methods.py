@@ -10,7 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 import counterpoint as cp
+from counterpoint.selection import NAMED
 from counterpoint.study.peers import PEERS, Peer, run_peer
+from counterpoint.study.ranks import SETTINGS
 from counterpoint.study.scoring import AnyScene, Instances
 
 
@@ -183,12 +185,10 @@ class Theirs:
 
 def _all_methods() -> dict[str, Method]:
     own = [
-        Own("ECE", cp.Ensemble()),
-        Own("ECE close", cp.Ensemble(selection=cp.CLOSE)),
-        Own("ECE diverse", cp.Ensemble(selection=cp.DIVERSE)),
-        Own("ECE plausible", cp.Ensemble(selection=cp.PLAUSIBLE)),
-        Own("ECE sparse", cp.Ensemble(selection=cp.SPARSE)),
-        Own("ECE varied", cp.Ensemble(selection=cp.VARIED)),
+        *(
+            Own(name, cp.Ensemble(selection=each))
+            for name, each in zip(SETTINGS, NAMED.values(), strict=True)
+        ),
         Own("BCE-B", cp.BruteForce()),
         Own("BCE-T", cp.Tree()),
         Own("BCE-S", cp.Sphere()),

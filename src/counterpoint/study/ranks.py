@@ -14,6 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from counterpoint.selection import NAMED
+
 CELL = ["set", "black_box", "method", "k"]
 WHERE = ["set", "black_box", "k"]
 
@@ -59,7 +61,7 @@ SIGNS = pd.Series({metric.name: -1.0 if metric.more else 1.0 for metric in METRI
 ECE = "ECE"
 """Our ensemble as it comes, which the claims are about."""
 
-SETTINGS = (ECE, "ECE close", "ECE diverse", "ECE plausible", "ECE sparse", "ECE varied")
+SETTINGS = (ECE, *(f"{ECE} {name}" for name in list(NAMED)[1:]))
 """Our ensemble as it comes, and its named settings."""
 
 CODECS = ("ECE_I", "ECE_K4", "ECE_K7")
