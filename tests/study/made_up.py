@@ -13,14 +13,20 @@ PLACES = [("s1", "forest"), ("s1", "network"), ("s2", "forest"), ("s2", "network
 def cells(
     method: str, places: list[tuple[str, str]] = PLACES, ks: tuple[int, ...] = (1, 2), **values: float
 ) -> pd.DataFrame:
-    """Means of one method, the same in all places, all metrics 1 unless said otherwise."""
+    """Means of one method, the same in all places, all metrics 1 unless said otherwise.
+
+    They are its results on a single instance of each cell as well.
+    """
     rows = [{"set": name, "black_box": box, "k": k} for name, box in places for k in ks]
     metrics = dict.fromkeys(NAMES, 1.0) | values
-    return pd.DataFrame(rows).assign(method=method, instances=3, valid=1.0, errors=0, **metrics)
+    one = {"instance": 0, "given": 1, "error": None}
+    return pd.DataFrame(rows).assign(method=method, instances=3, valid=1.0, errors=0, **one, **metrics)
 
 
 def failed(method: str, places: list[tuple[str, str]]) -> pd.DataFrame:
-    return cells(method, places, **dict.fromkeys(NAMES, NAN)).assign(instances=0, errors=1)
+    return cells(method, places, **dict.fromkeys(NAMES, NAN)).assign(
+        instances=0, errors=1, instance=-1, given=0, valid=0, error="crashed"
+    )
 
 
 def rows(

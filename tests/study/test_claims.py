@@ -80,6 +80,18 @@ def test_what_a_peer_lacks_is_no_loss_for_us_and_what_we_lack_is_one() -> None:
     assert match.matched == 7
 
 
+def test_a_peer_is_compared_on_the_instances_that_it_answers() -> None:
+    """Ours answers a hard instance too, which the peer has no value for; on the easy one it is nearer."""
+    easy, hard = (cells("ECE", dis_dist=dis_dist).assign(instance=i) for i, dis_dist in enumerate((0.9, 9.0)))
+    table = pd.concat([easy, hard, cells("peer")], ignore_index=True)
+    (match,) = claims(table, ["ECE"], ["peer"]).matches
+    assert (match.holds, match.matched) == (True, 8)
+
+    table = pd.concat([easy, hard, cells("peer"), cells("peer", dis_dist=2.0).assign(instance=1)])
+    (match,) = claims(table, ["ECE"], ["peer"]).matches
+    assert match.best.loses == ("dis_dist",)
+
+
 def test_values_apart_by_rounding_are_as_good() -> None:
     table = pd.concat([cells("ECE", impl=0.1 + 0.2), cells("peer", impl=0.3)], ignore_index=True)
     (match,) = claims(table, ["ECE"], ["peer"]).matches

@@ -60,7 +60,7 @@ def test_claims_need_results_of_ours() -> None:
 
 
 def judged(results: pd.DataFrame, start: str) -> Statement:
-    found = claims_on_signals(means(results))
+    found = claims_on_signals(results)
     (one,) = [s for s in statements(results, means(results), found) if s.text.startswith(start)]
     return one
 

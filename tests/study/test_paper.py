@@ -10,7 +10,7 @@ from counterpoint.study.statements import Statement
 
 
 def verdicts(results: pd.DataFrame) -> dict[str, str]:
-    return {each.text: each.verdict for each in statements(results, means(results), claims(means(results)))}
+    return {each.text: each.verdict for each in statements(results, means(results), claims(results))}
 
 
 def one(results: pd.DataFrame, start: str) -> Statement:

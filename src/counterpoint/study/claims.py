@@ -1,4 +1,4 @@
-"""What may be claimed of our methods against their peers, judged by the means and ranks of a study."""
+"""What may be claimed of our methods against their peers, judged by the results of a study."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from counterpoint.study.ranks import (
     can_be_tested,
     contests,
     critical_difference,
+    means,
 )
 
 ENOUGH = 0.8
@@ -72,10 +73,11 @@ class Standing:
 
 @dataclass(frozen=True)
 class Duel:
-    """One of our settings beside a peer, over the cells in which the peer ran.
+    """One of our settings beside a peer, on the very instances that the peer has values for.
 
-    `best_cells` counts those in which the setting is at least as good on every metric at once; `loses` names
-    the metrics on which it is worse on the average over the cells.
+    A peer that runs out of time, or finds answers to the easy ones only, would else be compared with a
+    setting that answers all. `best_cells` counts the cells in which the setting is at least as good on every
+    metric at once; `loses` names the metrics on which it is worse on the average over the cells.
     """
 
     setting: str
@@ -148,16 +150,16 @@ class Claims:
         return tuple(match for match in self.matches if match.peer in REWRITTEN)
 
 
-def claims(means: pd.DataFrame, settings: Sequence[str] = SETTINGS, peers: Sequence[str] = PEERS) -> Claims:
+def claims(results: pd.DataFrame, settings: Sequence[str] = SETTINGS, peers: Sequence[str] = PEERS) -> Claims:
     """Find out what may be claimed on tables of our settings against the peers; the first is ranked.
 
     It is to be first in each contest and, over all runs, all others are to be significantly worse.
     """
-    ran = means[means["instances"] > 0]
-    sizes = ran.groupby("method")["size"].mean()
+    table = means(results)
+    sizes = table[table["instances"] > 0].groupby("method")["size"].mean()
     ours, rivals = ([name for name in names if name in sizes] for names in (settings, peers))
     ranked = settings[0]
-    held = _contests_of(ranked, means, rivals, NAMES)
+    held = _contests_of(ranked, table, rivals, NAMES)
     by_metric = [(name, _of_metrics(each.ranks, [name])) for each in held[:1] for name in LEADS]
     named = zip(("overall", "limited"), held, strict=False)
     overall = _standings(ranked, [(name, each.ranks) for name, each in named])
@@ -165,17 +167,19 @@ def claims(means: pd.DataFrame, settings: Sequence[str] = SETTINGS, peers: Seque
         headline=f"{ranked} ranks first over all runs, significantly",
         wins=all(each.first for each in overall) and not any(each.not_beaten for each in overall[:1]),
         overall=overall,
-        matches=tuple(_match(ran, ours, name, sizes[name]) for name in rivals if sizes[name] >= ENOUGH - TIE),
+        matches=tuple(
+            _match(results, ours, name, sizes[name]) for name in rivals if sizes[name] >= ENOUGH - TIE
+        ),
         leads=_standings(ranked, by_metric),
     )
 
 
-def claims_on_signals(means: pd.DataFrame) -> Claims:
+def claims_on_signals(results: pd.DataFrame) -> Claims:
     """Find out what may be claimed on images and series, where our ensemble is ranked with its codecs.
 
     It is to have the best mean rank of all, by all metrics and by those that the paper plots.
     """
-    (held, *_) = _contests_of(ECE, means, [*CODECS, *PEERS], ON_SIGNALS)
+    (held, *_) = _contests_of(ECE, means(results), [*CODECS, *PEERS], ON_SIGNALS)
     tables = [("overall", held.ranks), ("plotted", _of_metrics(held.ranks, PLOTTED))]
     overall = _standings(ECE, tables)
     return Claims(
@@ -186,12 +190,12 @@ def claims_on_signals(means: pd.DataFrame) -> Claims:
 
 
 def _contests_of(
-    ours: str, means: pd.DataFrame, others: Sequence[str], metrics: Sequence[str]
+    ours: str, table: pd.DataFrame, others: Sequence[str], metrics: Sequence[str]
 ) -> list[Contest]:
-    """Hold the contests that our method is in."""
-    if not ((means["method"] == ours) & (means["instances"] > 0)).any():
+    """Hold the contests that our method is in, by the means of cells."""
+    if not ((table["method"] == ours) & (table["instances"] > 0)).any():
         raise ValueError(f"The claims are about {ours!r}, which has no results. Run it as well.")
-    return [each for each in contests(means, [ours, *others], metrics) if ours in each.methods]
+    return [each for each in contests(table, [ours, *others], metrics) if ours in each.methods]
 
 
 def _standings(ours: str, tables: Iterable[tuple[str, pd.DataFrame]]) -> tuple[Standing, ...]:
@@ -201,19 +205,21 @@ def _standings(ours: str, tables: Iterable[tuple[str, pd.DataFrame]]) -> tuple[S
     )
 
 
-def _match(ran: pd.DataFrame, settings: Sequence[str], peer: str, size: float) -> Match:
+def _match(results: pd.DataFrame, settings: Sequence[str], peer: str, size: float) -> Match:
     """Compare a peer with each setting, cell by cell and on the average over cells."""
-    costs = ran.set_index(["method", *WHERE])[NAMES] * SIGNS
-    theirs = costs.loc[peer]
+    ran = results[results["instance"] >= 0]
+    costs = ran.set_index(["method", *WHERE, "instance"])[NAMES].astype(float) * SIGNS
+    answers = costs.loc[peer]
+    theirs = answers.groupby(WHERE).mean()
     measured = theirs.notna()
     matched = pd.Series(False, index=theirs.index)
     duels = []
     for setting in settings:
-        own = costs.loc[setting].reindex(theirs.index)
-        dominates = ((own <= theirs + TIE) | ~measured).all(axis=1)
         # A value that we lack where the peer has one is worse than any.
-        mean = own.fillna(np.inf).where(measured).mean()
-        as_good = (mean <= theirs.mean() + TIE) | ~measured.any()
+        same = costs.loc[setting].reindex(answers.index).fillna(np.inf).where(answers.notna())
+        own = same.groupby(WHERE).mean()
+        dominates = ((own <= theirs + TIE) | ~measured).all(axis=1)
+        as_good = (own.mean() <= theirs.mean() + TIE) | ~measured.any()
         duels.append(Duel(setting, int(dominates.sum()), tuple(as_good.index[~as_good])))
         matched |= dominates
     return Match(peer, float(size), len(theirs), int(matched.sum()), tuple(duels))

@@ -79,7 +79,7 @@ def write(
         raise ValueError(
             "No method ran in any cell, so there is nothing to show. See `error` in the results."
         )
-    found = topic.claims(table) if ECE in ran else None
+    found = topic.claims(results) if ECE in ran else None
     held = contests(table, methods, topic.metrics)
     tables = _tables(table, held, topic.metrics) | {
         "accuracy": accuracies.assign(difference=accuracies["accuracy"] - accuracies["paper"]),

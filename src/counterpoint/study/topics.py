@@ -48,7 +48,7 @@ class Topic:
     scene, shelf
         Make a scene of a black box and instances, and the shelf where a scene's cells are kept.
     claims, statements
-        Judge what we claim, from the means, and what the paper reports, from results, means and claims.
+        Judge what we claim, from the results, and what the paper reports, from results, means and claims.
     """
 
     name: str
