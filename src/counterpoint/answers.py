@@ -17,7 +17,7 @@ from counterpoint.distances import Distance, Euclidean
 from counterpoint.engine import Budget, label
 from counterpoint.explanation import Explanation
 from counterpoint.explanations import Explanations
-from counterpoint.pool import Finds, Pool
+from counterpoint.pool import Finds, Pool, distinct
 from counterpoint.population import Population
 from counterpoint.schema import Rows, Schema
 from counterpoint.target import Target
@@ -274,5 +274,4 @@ class Answers:
 
 def _first_of_equal(cells: Rows, order: Places) -> Places:
     """Keep the first of rows that decode to the same cells."""
-    _, first = np.unique(cells[order], axis=0, return_index=True)
-    return order[np.sort(first)]
+    return distinct(cells, np.zeros(len(cells), dtype=np.intp), order)[0]

@@ -7,6 +7,7 @@ law: the pool asks the model about no row that it refuses, so no search can brea
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,38 +25,45 @@ class Grid:
     steps: Row  # NaN for a feature without steps
     tops: Row
     bottoms: Row
-    narrow: tuple[tuple[np.dtype[Any], NDArray[np.intp]], ...]
+    narrow: tuple[tuple[np.dtype[Any], Mask], ...]  # dtypes, and which features have them
 
     @classmethod
     def of(cls, schema: Schema) -> Grid:
         """Gather the steps and dtypes of all features."""
         steps = [np.nan if f.is_categorical or f.step is None else f.step for f in schema.features]
         tops, bottoms = zip(*(f.fraction for f in schema.features), strict=True) if steps else ((), ())
-        narrow: dict[np.dtype[Any], list[int]] = {}
+        narrow: dict[np.dtype[Any], Mask] = {}
         for place in schema.continuous.tolist():
             dtype = schema.form.number_type(place)
             if dtype is not None and dtype.kind == "f" and dtype.itemsize < 8:
-                narrow.setdefault(dtype, []).append(place)
+                narrow.setdefault(dtype, np.zeros(len(steps), dtype=np.bool_))[place] = True
         return cls(
             np.array(steps, dtype=np.float64),
             np.array(tops, dtype=np.float64),
             np.array(bottoms, dtype=np.float64),
-            tuple((dtype, np.array(places)) for dtype, places in narrow.items()),
+            tuple(narrow.items()),
         )
 
     def __bool__(self) -> bool:
-        return bool(self.narrow) or not np.isnan(self.steps).all()
+        return bool(self.narrow) or self._has_steps
+
+    @cached_property
+    def _has_steps(self) -> bool:
+        return not np.isnan(self.steps).all()
 
     def settle(self, values: Row, feature: NDArray[np.intp]) -> Row:
         """Move the values of features to the nearest there are."""
-        steps = self.steps[feature]
         with np.errstate(over="ignore"):
-            stepped = np.rint(values / steps) * self.tops[feature] / self.bottoms[feature]
-            settled = np.where(np.isnan(steps), values, stepped)
+            settled = self._stepped(values, feature) if self._has_steps else values
             for dtype, places in self.narrow:
-                mine = np.isin(feature, places)
-                settled[mine] = settled[mine].astype(dtype)
+                narrowed = settled.astype(dtype).astype(np.float64)
+                settled = narrowed if places.all() else np.where(places[feature], narrowed, settled)
         return settled
+
+    def _stepped(self, values: Row, feature: NDArray[np.intp]) -> Row:
+        steps = self.steps[feature]
+        stepped = np.rint(values / steps) * self.tops[feature] / self.bottoms[feature]
+        return np.where(np.isnan(steps), values, stepped)
 
     def within(self, low: Row, high: Row) -> tuple[Row, Row]:
         """Find the first and last numbers there are within limits."""
@@ -119,6 +127,11 @@ class Rules:
             categories=categories,
             grid=grid,
         )
+
+    @cached_property
+    def has_categories(self) -> bool:
+        """Whether any feature is categorical."""
+        return bool(self.is_category.any())
 
     def around(self, x: Rows) -> Bounds:
         """See the constraints from x: one instance, or one a row."""
@@ -207,11 +220,12 @@ class Bounds:
 
     def _changed(self, rows: Rows) -> _Cells:
         """Find the cells that differ from x: they are few, and all others are admissible."""
-        row, feature = np.nonzero(rows != self.x)
+        place = np.flatnonzero(rows != self.x)
+        row, feature = np.divmod(place, max(1, rows.shape[1]))
         own, low, high = (
-            each[row, feature] if each.ndim == 2 else each[feature] for each in (self.x, self.low, self.high)
+            each.take(place if each.ndim == 2 else feature) for each in (self.x, self.low, self.high)
         )
-        return _Cells(row, feature, rows[row, feature], own, (low, high))
+        return _Cells(row, feature, rows.take(place), own, (low, high))
 
     def _allowed(self, cells: _Cells) -> Mask:
         """Tell which cells hold an admissible value."""
@@ -220,11 +234,14 @@ class Bounds:
         inside = (values >= cells.limits[0]) & (values <= cells.limits[1])
         if rules.grid:
             inside &= rules.grid.settle(values, feature) == values
-        category = rules.is_category[feature]
-        codes = np.where(inside & category, values, -1).astype(np.intp)
-        known = rules.categories[feature, codes] & (codes == values)
-        inside = np.where(category, known, inside)
-        return np.asarray(inside | (missing & (rules.may_miss[feature] | np.isnan(cells.own))))
+        if rules.has_categories:
+            category = rules.is_category[feature]
+            codes = np.where(inside & category, values, -1).astype(np.intp)
+            known = rules.categories[feature, codes] & (codes == values)
+            inside = np.where(category, known, inside)
+        if missing.any():
+            inside |= missing & (rules.may_miss[feature] | np.isnan(cells.own))
+        return np.asarray(inside)
 
 
 @dataclass(frozen=True)

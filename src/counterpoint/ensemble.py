@@ -42,7 +42,8 @@ class Voice:
 
     def search(self, task: Task) -> Search:
         """Search on this voice's sample."""
-        features = [feature for feature in self.features if feature in task.features]
+        features = np.array(self.features, dtype=np.intp)
+        features = features[np.isin(features, task.features)]
         if not isinstance(self.explainer, BruteForce | Guided):  # which heed the limit by themselves
             features = features[: task.max_changes]
         return self.explainer.search(task.narrow(self.known, features, self.stream))

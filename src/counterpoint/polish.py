@@ -7,12 +7,14 @@ asks about all prefixes of a restoration at once, and a line search asks about s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from counterpoint.blocks import in_blocks
 from counterpoint.bounds import Mask
-from counterpoint.schema import Rows
+from counterpoint.schema import Row, Rows
 from counterpoint.surrogate import Surrogate
 from counterpoint.task import Places, Question, Refinement, Search, Task, cheapest_of_each
 from counterpoint.variations import Singles
@@ -98,14 +100,26 @@ def restored(task: Task, rows: Rows, of: Places) -> Candidates:
     prices, differs = task.prices(rows, of), task.changed(rows, of)
     counts = differs.sum(axis=1)
     steps = np.maximum(1, np.ceil((counts - 1) / PREFIXES))
-    candidates = Candidates(rows[:0], of[:0])
-    for order in (-prices, prices):
-        rank = np.argsort(np.argsort(np.where(differs, order, np.inf), axis=1), axis=1)
-        for step in range(1, PREFIXES + 1):
-            origins = np.flatnonzero(counts > step * steps)
-            back = rank[origins] < (step * steps[origins])[:, None]
-            candidates += Candidates(np.where(back, task.x[of[origins]], rows[origins]), origins)
-    return candidates
+    # One entry a candidate: which row it comes from, and how many of its changes are put back.
+    origins = [np.flatnonzero(counts > step * steps) for step in range(1, PREFIXES + 1)]
+    back = np.concatenate([step * steps[each] for step, each in enumerate(origins, start=1)])
+    origin = np.concatenate(origins)
+
+    def put_back(rank: Rows, origin: Places, back: Row) -> Rows:
+        return np.where(rank[origin] < back[:, None], task.x[of[origin]], rows[origin])
+
+    ranks = [
+        in_blocks(rows.shape[1], _ranks, np.where(differs, order, np.inf)) for order in (-prices, prices)
+    ]
+    parts = [in_blocks(rows.shape[1], partial(put_back, rank), origin, back) for rank in ranks]
+    return Candidates(np.concatenate(parts), np.tile(origin, len(parts)))
+
+
+def _ranks(values: Rows) -> Rows:
+    """Rank the values within each row, from 0 for the smallest."""
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, np.argsort(values, axis=1), np.arange(values.shape[1]), axis=1)
+    return ranks
 
 
 def exchanged(task: Task, rows: Rows, of: Places) -> Candidates:
@@ -129,9 +143,12 @@ def exchanged(task: Task, rows: Rows, of: Places) -> Candidates:
 def _best(score: Rows, count: int) -> tuple[Places, Places]:
     """Find the places of the highest finite scores of each row."""
     count = min(count, score.shape[1])
-    columns = np.argsort(-score, axis=1, kind="stable")[:, :count]
-    finite = np.isfinite(np.take_along_axis(score, columns, 1))
-    return np.nonzero(finite)[0], columns[finite]
+    if not count:
+        return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
+    least = np.partition(score, -count, axis=1)[:, -count]
+    row, column = np.nonzero((score >= least[:, None]) & np.isfinite(score))
+    best = cheapest_of_each(-score[row, column], row, count)
+    return row[best], column[best]
 
 
 def shrink(task: Task, rows: Rows, of: Places, rounds: int = 2) -> Refinement:
@@ -141,13 +158,28 @@ def shrink(task: Task, rows: Rows, of: Places, rounds: int = 2) -> Refinement:
     near = np.where(moves, task.x[of_line], far)
     each = np.arange(len(far))
     for _ in range(rounds if len(far) else 0):
-        steps = [np.where(moves, near + (far - near) * part, far) for part in PARTS]
-        question = task.project(np.concatenate(steps), np.tile(of_line, len(PARTS)))
+        question = _between(task, near, far, moves, of_line)
         flips = task.flips((yield question)).reshape(len(PARTS), -1)
         first = np.where(flips.any(axis=0), flips.argmax(axis=0), len(PARTS))
-        ladder = np.concatenate([near[None], question.rows.reshape(len(PARTS), *far.shape), far[None]])
-        near, far = ladder[first, each], ladder[first + 1, each]
+        ladder = question.rows.reshape(len(PARTS), *far.shape)
+        above, below = first < len(PARTS), first > 0
+        far, near = far.copy(), near.copy()
+        far[above] = ladder[first[above], each[above]]
+        near[below] = ladder[first[below] - 1, each[below]]
     return _cheapest(task, rows, of, Candidates(far, origins))
+
+
+def _between(task: Task, near: Rows, far: Rows, moves: Mask, of: Places) -> Question:
+    """Ask at parts of the way from near to far."""
+
+    def rows(line: Places, part: Row) -> Rows:
+        end = far[line]
+        return task.project(
+            np.where(moves[line], near[line] + (end - near[line]) * part[:, None], end), of[line]
+        ).rows
+
+    line = np.tile(np.arange(len(far)), len(PARTS))
+    return Question(in_blocks(far.shape[1], rows, line, np.repeat(PARTS, len(far))), of[line])
 
 
 def stretch(task: Task, rows: Rows, of: Places) -> Search:

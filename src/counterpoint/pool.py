@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels, ModelError
+from counterpoint.blocks import in_blocks
 from counterpoint.bounds import Mask
 from counterpoint.engine import AnySearch, Budget, Lockstep, Reply
 from counterpoint.schema import Rows
@@ -99,7 +100,7 @@ class Pool:
             empty = np.empty(0, dtype=np.intp)
             return Finds(self.task.x[:0], empty, self.task.decisions[:0], empty)
         rows, of, labels, finders = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
-        first, _ = distinct(rows, of)
+        first, _ = distinct(rows, of, np.arange(len(of)))
         first = first[np.argsort(of[first], kind="stable")]
         finds = Finds(rows[first], of[first], labels[first], finders[first])
         self._kept = [(finds.rows, finds.of, finds.labels, finds.finders)]
@@ -109,24 +110,24 @@ class Pool:
         """Ask about the admissible rows of a question, each distinct one once, within the budget."""
         rows, of = question
         keep = np.flatnonzero(self._admissible(rows, of))
-        first, inverse = distinct(rows[keep], of[keep])
-        places = keep[first]
-        within = np.flatnonzero(self._within_budget(of[places]))
-        places = places[within]
+        first, inverse = distinct(rows, of, keep)
+        within = np.flatnonzero(self._within_budget(of[first]))
+        places = first[within]
         # Rows that are not asked about are answered with x's own decision: they do not flip.
         labels = self.task.decisions[of]
         if len(places):
-            reply = yield Question(rows[places], of[places])
-            answer = self._received(reply, rows[places], of[places], self._chorus.owners[places])
+            asked = Question(rows[places], of[places])
+            reply = yield asked
+            answer = self._received(reply, asked, self._chorus.owners[places])
             labels = labels.astype(np.result_type(labels, answer), copy=False)
-            all_ = labels[keep[first]]
+            all_ = labels[first]
             all_[within] = answer
             labels[keep] = all_[inverse]
         return labels
 
     def _admissible(self, rows: Rows, of: Places) -> Mask:
         """Tell which rows may be asked about: they keep every constraint, and are not x itself."""
-        mask = self.task.rules.around(self.task.x[of]).admissible(rows)
+        mask = self.task.admissible(rows, of)
         if self._obeys is not None:
             for instance in np.unique(of[mask]).tolist():
                 mine = np.flatnonzero(mask & (of == instance))
@@ -157,8 +158,9 @@ class Pool:
         for instance in np.unique(of).tolist():
             self.stopped.setdefault(instance, reason)
 
-    def _received(self, reply: Reply, rows: Rows, of: Places, owners: Places) -> Labels:
+    def _received(self, reply: Reply, asked: Question, owners: Places) -> Labels:
         """Count, keep what flips, and note whose rows the model failed on."""
+        rows, of = asked
         sizes = np.bincount(of, minlength=len(self.task))
         self.asked += sizes
         self.calls += sizes > 0
@@ -185,17 +187,26 @@ class Pool:
             self.failed[instance] = error
 
 
-def distinct(rows: Rows, of: Places) -> tuple[Places, Places]:
-    """Find the first of each set of equal rows of an instance, in order, and which first each row equals."""
-    bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)  # -0.0 becomes 0.0
-    same = pd.factorize(_hashed(bits, of))[0]
-    first = _first_places(same)
-    if (bits != bits[first[same]]).any() or (of != of[first[same]]).any():
+def distinct(rows: Rows, of: Places, places: Places) -> tuple[Places, Places]:
+    """Find the first of each set of equal rows of an instance, and which of them each row equals.
+
+    Only the rows at some places are looked at; the first ones are places too, in their order.
+    """
+    same = pd.factorize(in_blocks(rows.shape[1], _hashed, rows, of)[places])[0]
+    first = places[_first_places(same)]
+    again = np.flatnonzero(first[same] != places)
+    one, other = places[again], first[same[again]]
+    if (_bits(rows[one]) != _bits(rows[other])).any() or (of[one] != of[other]).any():
         # Two different rows with one hash: it will hardly ever happen, and must not mix up their labels.
-        exact = np.column_stack([bits, of.astype(np.uint64)])
+        exact = np.column_stack([_bits(rows[places]), of[places].astype(np.uint64)])
         same = pd.MultiIndex.from_arrays(list(exact.T)).factorize()[0]
-        first = _first_places(same)
+        first = places[_first_places(same)]
     return first, same
+
+
+def _bits(rows: Rows) -> NDArray[np.uint64]:
+    """See the bits behind numbers, which tell NaN from NaN; -0.0 becomes 0.0."""
+    return np.ascontiguousarray(rows + 0.0).view(np.uint64)
 
 
 def _first_places(same: Places) -> Places:
@@ -205,13 +216,14 @@ def _first_places(same: Places) -> Places:
     return first
 
 
-def _hashed(bits: NDArray[np.uint64], of: Places) -> NDArray[np.uint64]:
-    """Mix the bits of each row into one number."""
+def _hashed(rows: Rows, of: Places) -> NDArray[np.uint64]:
+    """Mix the bits of each row, and of its instance, into one number."""
+    bits = _bits(rows)
     # The bits of small whole numbers differ at their high end only; products carry nothing downwards.
     mixed = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
-    *weights, last = _weights(bits.shape[1] + 1)
-    return np.asarray(np.einsum("ij,j->i", mixed, np.array(weights)) + of.astype(np.uint64) * last)
+    weights = _weights(bits.shape[1] + 1)
+    return np.asarray(np.einsum("ij,j->i", mixed, weights[:-1]) + of.astype(np.uint64) * weights[-1])
 
 
 @lru_cache

@@ -7,7 +7,7 @@ What flips is still the black box's word alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -59,14 +59,25 @@ class Surrogate:
 
     def gain(self, values: Rows, own: Rows, feature: NDArray[np.intp]) -> Rows:
         """Say how much more changed values speak for a flip than x's own do; one column a change."""
-        gain = np.empty(values.shape)
-        ends = np.flatnonzero(np.diff(feature)) + 1
-        for start, end in pairwise([0, *ends.tolist(), len(feature)]):
-            if end > start:
-                cut, weights = self.cuts[feature[start]], self.weights[feature[start]]
-                before = weights[_place(own[:, start], cut)]
-                gain[:, start:end] = weights[_place(values[:, start:end], cut)] - before[:, None]
-        return gain
+        starts = np.flatnonzero(np.diff(feature, prepend=-1))
+        before = self._weights_of(own[:, starts], feature[starts])
+        return self._weights_of(values, feature) - np.repeat(before, np.diff([*starts, len(feature)]), axis=1)
+
+    def _weights_of(self, values: Rows, feature: NDArray[np.intp]) -> Rows:
+        """Look up the weights of values of many features at once; one column a feature."""
+        cuts, counts, weights = self._tables
+        counts = counts[feature]
+        places = np.minimum((cuts[feature] <= values[..., None]).sum(axis=-1), counts)
+        return np.asarray(weights[feature, np.where(np.isnan(values), counts + 1, places)])
+
+    @cached_property
+    def _tables(self) -> tuple[Rows, NDArray[np.intp], Rows]:
+        """Cuts, how many there are, and weights, one line a feature, filled up to equal lengths."""
+        counts = np.array([len(cut) for cut in self.cuts], dtype=np.intp)
+        most = counts.max(initial=0)
+        cuts = [np.append(cut, np.full(most - len(cut), np.inf)) for cut in self.cuts]
+        weights = [np.append(each, np.zeros(most + 2 - len(each))) for each in self.weights]
+        return np.array(cuts), counts, np.array(weights)
 
 
 def _cuts(column: Row, is_category: bool, bins: int) -> Row:

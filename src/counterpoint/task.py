@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels
+from counterpoint.blocks import in_blocks
 from counterpoint.bounds import Mask, Rules
 from counterpoint.distances import Embedded, changed
 from counterpoint.population import Population
@@ -25,6 +26,7 @@ from counterpoint.schema import Row, Rows
 from counterpoint.target import Target
 
 T = TypeVar("T")
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 # Rows of more features than this are dear, and fewer of them are asked about.
 WIDE = 25
@@ -85,9 +87,9 @@ class Task:
     def __len__(self) -> int:
         return len(self.x)
 
-    def narrow(self, known: Population, features: Sequence[int], stream: tuple[int, ...]) -> Task:
+    def narrow(self, known: Population, features: Places, stream: tuple[int, ...]) -> Task:
         """Give the same question to a search that sees fewer instances and may change fewer features."""
-        return replace(self, known=known, features=np.asarray(features, dtype=np.intp), stream=stream)
+        return replace(self, known=known, features=features, stream=stream)
 
     def only(self, places: Places) -> Task:
         """Ask about some of the instances only."""
@@ -100,7 +102,7 @@ class Task:
 
     def project(self, rows: Rows, of: Places) -> Question:
         """Move rows to admissible ones that differ from x in this task's features only."""
-        return Question(self.rules.around(self.x[of]).project(rows, self.free), of)
+        return Question(self._in_blocks(self._projected, rows, of), of)
 
     def flips(self, labels: Labels) -> Mask:
         """Tell which labels count as a different decision."""
@@ -108,15 +110,19 @@ class Task:
 
     def distance(self, rows: Rows, of: Places) -> Row:
         """Measure the distance of each row from its x."""
-        return self.known.distance.from_x(rows, self.x[of])
+        return self._in_blocks(lambda rows, of: self.known.distance.from_x(rows, self.x[of]), rows, of)
 
     def prices(self, rows: Rows, of: Places) -> Rows:
         """Measure the price of each change from x; a row's prices sum to its distance."""
-        return self.known.distance.prices(rows, self.x[of])
+        return self._in_blocks(lambda rows, of: self.known.distance.prices(rows, self.x[of]), rows, of)
 
     def changed(self, rows: Rows, of: Places) -> Mask:
         """Tell which cells differ from x."""
-        return changed(rows, self.x[of])
+        return self._in_blocks(lambda rows, of: changed(rows, self.x[of]), rows, of)
+
+    def admissible(self, rows: Rows, of: Places) -> Mask:
+        """Tell which rows keep every constraint, and are not x itself."""
+        return self._in_blocks(lambda rows, of: self.rules.around(self.x[of]).admissible(rows), rows, of)
 
     def unlike(self) -> Places:
         """Places of the known instances that are decided differently; of all of them if none is."""
@@ -159,6 +165,14 @@ class Task:
     def embedded(self) -> Embedded:
         """The instances made ready for measuring."""
         return self.known.distance.embed(self.x)
+
+    def _in_blocks(
+        self, work: Callable[[Rows, Places], NDArray[Scalar]], rows: Rows, of: Places
+    ) -> NDArray[Scalar]:
+        return in_blocks(self.x.shape[1], work, rows, of)
+
+    def _projected(self, rows: Rows, of: Places) -> Rows:
+        return self.rules.around(self.x[of]).project(rows, self.free)
 
     def _find_unlike(self) -> Places:
         flips = self.flips(self.known.labels)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.blocks import in_blocks
 from counterpoint.codecs import Codec, LocalCodec
 from counterpoint.distances import Distance, Euclidean
 from counterpoint.schema import Feature, Rows, Schema
@@ -196,15 +198,15 @@ class Through:
 
     def decode(self, rows: Rows, about: Instances, of: Places) -> Any:
         """Decode rows into instances of the caller's shape, dtype and value range."""
+
+        def finished(decoded: NDArray[Any], rows: Rows, of: Places) -> NDArray[Any]:
+            return np.where(
+                self._kept(rows, about.rows[of]), self._held(about.cells[of]), self._held(decoded)
+            )
+
         decoded = self._decoded(rows)
-        differs = rows != about.rows[of]
-        if isinstance(self.codec, LocalCodec):
-            kept = ~np.take(differs, self.codec.cells.ravel(), axis=1) | self.fixed
-        else:
-            kept = ~differs.any(axis=1)[:, None]
-        own = about.cells.astype(decoded.dtype)[of]
-        np.copyto(decoded, own, where=kept)
-        return decoded.reshape(len(rows), *self.schema.form.shape)
+        whole = in_blocks(decoded.shape[1], finished, decoded, rows, of)
+        return whole.reshape(len(rows), *self.schema.form.shape)
 
     def cells(self, rows: Rows, about: Instances, of: Places) -> Rows:
         """Give the cells of what rows decode to."""
@@ -235,8 +237,8 @@ class Through:
         )
 
     def _decoded(self, rows: Rows) -> NDArray[Any]:
-        """Decode rows, check the result, and bring it to what the caller's instances can hold."""
-        shape, dtype = self.schema.form.shape, self.schema.form.dtypes[0]
+        """Decode rows, and check and clip the result."""
+        shape = self.schema.form.shape
         signals = np.asarray(self.codec.decode(rows))
         if signals.shape != (len(rows), *shape):
             raise ValueError(
@@ -252,7 +254,25 @@ class Through:
         # Most are within, and looking is quicker than a copy.
         if least < low or most > high:
             flat = np.clip(flat, low, high)
-        return np.asarray((np.rint(flat) if dtype.kind in "iu" else flat).astype(dtype))
+        return np.asarray(flat)
+
+    def _held(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Bring cells to what the caller's instances can hold."""
+        dtype = self.schema.form.dtypes[0]
+        whole = dtype.kind in "iu" and cells.dtype.kind == "f"
+        return (np.rint(cells) if whole else cells).astype(dtype, copy=False)
+
+    def _kept(self, rows: Rows, x: Rows) -> NDArray[np.bool_]:
+        """Tell which cells are x's own."""
+        same = rows == x
+        if self._features is None:
+            return np.asarray(same.all(axis=1)[:, None])
+        return np.asarray(np.take(same, self._features, axis=1) | self.fixed)
+
+    @cached_property
+    def _features(self) -> Places | None:
+        """Which latent feature each cell depends on, if it does on one alone."""
+        return self.codec.cells.ravel() if isinstance(self.codec, LocalCodec) else None
 
     def _latent(self, width: int) -> Schema:
         """Make the schema of rows: numbers in the value range of cells, if each stands for certain cells."""
@@ -275,7 +295,9 @@ class Through:
         probes = rows[np.linspace(0, len(rows) - 1, min(PROBED, len(rows))).astype(np.intp)]
         step = np.where(rows.std(axis=0) > 0, rows.std(axis=0), 1.0) / 2
         moved = np.concatenate([probes, *(probes + step * axis for axis in np.eye(rows.shape[1]))])
-        decoded = self._decoded(moved).astype(np.float64).reshape(rows.shape[1] + 1, len(probes), -1)
+        decoded = (
+            self._held(self._decoded(moved)).astype(np.float64).reshape(rows.shape[1] + 1, len(probes), -1)
+        )
         reach = np.sqrt(np.square(decoded[1:] - decoded[:1]).sum(axis=2).mean(axis=1)) / step
         return np.asarray(np.where(reach > 0, reach, reach[reach > 0].min(initial=1.0)))
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint.blocks import in_blocks
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.schema import Row, Rows
-from counterpoint.task import Places, Search, Task
+from counterpoint.task import Places, Question, Search, Task
 
 
 @dataclass
@@ -58,15 +59,17 @@ class Sphere(Explainer):
         levels = self.radius / 4.0 ** np.arange(3)[::-1]
         of = np.repeat(np.arange(len(task)), directions)
         ray = np.tile(np.arange(directions), len(task))
-        rows = [rays.at(task.x[of], np.full(len(of), level), ray) for level in levels]
-        flips = task.flips((yield task.project(np.concatenate(rows), np.tile(of, 3)))).reshape(3, -1)
+        flips = task.flips(
+            (yield rays.question(task, np.tile(of, 3), np.repeat(levels, len(of)), np.tile(ray, 3)))
+        )
+        flips = flips.reshape(3, -1)
         crossed = np.flatnonzero(flips.any(axis=0))
         of, ray, first = of[crossed], ray[crossed], flips.argmax(axis=0)[crossed]
         outer = levels[first]
         inner = np.where(first > 0, levels[first - 1], levels[0] / 4)
         for _ in range(self.rounds):
             middle = np.sqrt(inner * outer)
-            nearer = task.flips((yield task.project(rays.at(task.x[of], middle, ray), of)))
+            nearer = task.flips((yield rays.question(task, of, middle, ray)))
             inner, outer = np.where(nearer, inner, middle), np.where(nearer, middle, outer)
 
 
@@ -98,7 +101,15 @@ class _Rays:
             is_category=task.known.distance.is_category,
         )
 
-    def at(self, x: Rows, radius: Row, ray: Places) -> Rows:
+    def question(self, task: Task, of: Places, radius: Row, ray: Places) -> Question:
+        """Ask about the places so far along a direction from each x."""
+
+        def rows(of: Places, radius: Row, ray: Places) -> Rows:
+            return task.project(self._at(task.x[of], radius, ray), of).rows
+
+        return Question(in_blocks(task.x.shape[1], rows, of, radius, ray), of)
+
+    def _at(self, x: Rows, radius: Row, ray: Places) -> Rows:
         """Go from each x so far along a direction."""
         away = radius[:, None]
         kept = 1 / np.sqrt(1 + away**2)
