@@ -189,6 +189,17 @@ def claims_on_signals(results: pd.DataFrame) -> Claims:
     )
 
 
+def beside(results: pd.DataFrame, setting: str, peer: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Take the means of a setting and of a peer in each cell, of the instances that the peer has values for.
+
+    A value that the setting lacks where the peer has one is as bad as can be.
+    """
+    values = results[results["instance"] >= 0].set_index(["method", *WHERE, "instance"])[NAMES].astype(float)
+    theirs = values.loc[peer]
+    own = values.loc[setting].reindex(theirs.index).fillna(np.inf * SIGNS).where(theirs.notna())
+    return own.groupby(WHERE).mean(), theirs.groupby(WHERE).mean()
+
+
 def _contests_of(
     ours: str, table: pd.DataFrame, others: Sequence[str], metrics: Sequence[str]
 ) -> list[Contest]:
@@ -207,22 +218,16 @@ def _standings(ours: str, tables: Iterable[tuple[str, pd.DataFrame]]) -> tuple[S
 
 def _match(results: pd.DataFrame, settings: Sequence[str], peer: str, size: float) -> Match:
     """Compare a peer with each setting, cell by cell and on the average over cells."""
-    ran = results[results["instance"] >= 0]
-    costs = ran.set_index(["method", *WHERE, "instance"])[NAMES].astype(float) * SIGNS
-    answers = costs.loc[peer]
-    theirs = answers.groupby(WHERE).mean()
-    measured = theirs.notna()
-    matched = pd.Series(False, index=theirs.index)
-    duels = []
+    duels, matched = [], []
     for setting in settings:
-        # A value that we lack where the peer has one is worse than any.
-        same = costs.loc[setting].reindex(answers.index).fillna(np.inf).where(answers.notna())
-        own = same.groupby(WHERE).mean()
+        own, theirs = (table * SIGNS for table in beside(results, setting, peer))
+        measured = theirs.notna()
         dominates = ((own <= theirs + TIE) | ~measured).all(axis=1)
         as_good = (own.mean() <= theirs.mean() + TIE) | ~measured.any()
         duels.append(Duel(setting, int(dominates.sum()), tuple(as_good.index[~as_good])))
-        matched |= dominates
-    return Match(peer, float(size), len(theirs), int(matched.sum()), tuple(duels))
+        matched.append(dominates)
+    by_any = np.any(matched, axis=0)
+    return Match(peer, float(size), len(by_any), int(by_any.sum()), tuple(duels))
 
 
 def _of_metrics(ranks: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
