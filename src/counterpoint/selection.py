@@ -204,7 +204,7 @@ def cost_scaled_greedy(
             break
         chosen.append(best)
         left[covers[best]] = 0.0
-        if between is not None:
+        if between is not None and len(chosen) < k:
             worth = worth + between(best)
     return np.array(chosen, dtype=np.intp)
 
