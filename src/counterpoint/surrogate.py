@@ -6,6 +6,7 @@ What flips is still the black box's word alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -13,6 +14,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint.bounds import Mask
 from counterpoint.schema import Row, Rows
 from counterpoint.task import Task
 
@@ -31,6 +33,7 @@ class Surrogate:
 
     cuts: tuple[Row, ...]
     weights: tuple[Row, ...]
+    is_category: Mask
 
     @classmethod
     def of(cls, task: Task, bins: int = 16) -> Self:
@@ -45,7 +48,7 @@ class Surrogate:
         for f in task.features.tolist():  # what cannot change speaks for nothing
             cuts[f] = _cuts(rows[:, f], is_category[f], bins)
             weights[f] = _weights(_place(rows[:, f], cuts[f]), flips, len(cuts[f]) + 2)
-        return cls(tuple(cuts), tuple(weights))
+        return cls(tuple(cuts), tuple(weights), is_category)
 
     def score(self, rows: Rows) -> Row:
         """Say how much rows look like flipping: a sum of log-odds, higher is more.
@@ -66,18 +69,29 @@ class Surrogate:
     def _weights_of(self, values: Rows, feature: NDArray[np.intp]) -> Rows:
         """Look up the weights of values of many features at once; one column a feature."""
         cuts, counts, weights = self._tables
-        counts = counts[feature]
-        places = np.minimum((cuts[feature] <= values[..., None]).sum(axis=-1), counts)
+        counts, category = counts[feature], self.is_category[feature]
+        places = np.empty(values.shape, dtype=np.intp)
+        places[:, category] = values[:, category]  # a category lies between two cuts, in the order of codes
+        numbers = values[:, ~category]
+        places[:, ~category] = (cuts[feature[~category]] <= numbers[..., None]).sum(axis=-1)
+        places = np.minimum(places, counts)
         return np.asarray(weights[feature, np.where(np.isnan(values), counts + 1, places)])
 
     @cached_property
     def _tables(self) -> tuple[Rows, NDArray[np.intp], Rows]:
-        """Cuts, how many there are, and weights, one line a feature, filled up to equal lengths."""
-        counts = np.array([len(cut) for cut in self.cuts], dtype=np.intp)
-        most = counts.max(initial=0)
-        cuts = [np.append(cut, np.full(most - len(cut), np.inf)) for cut in self.cuts]
-        weights = [np.append(each, np.zeros(most + 2 - len(each))) for each in self.weights]
-        return np.array(cuts), counts, np.array(weights)
+        """Cuts of numbers, how many there are of any, and weights, filled up to a line a feature."""
+        cuts = [
+            cut[:0] if category else cut for cut, category in zip(self.cuts, self.is_category, strict=True)
+        ]
+        return _filled(cuts, np.inf), np.array([len(cut) for cut in self.cuts]), _filled(self.weights, 0.0)
+
+
+def _filled(lines: Sequence[Row], value: float) -> Rows:
+    """Fill lines up to the length of the longest."""
+    table = np.full((len(lines), max(map(len, lines), default=0)), value)
+    for place, line in enumerate(lines):
+        table[place, : len(line)] = line
+    return table
 
 
 def _cuts(column: Row, is_category: bool, bins: int) -> Row:
