@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels
-from counterpoint.blocks import in_blocks
+from counterpoint.blocks import Scalar, in_blocks
 from counterpoint.bounds import Mask, Rules
 from counterpoint.distances import Embedded, changed
 from counterpoint.population import Population
@@ -26,7 +26,6 @@ from counterpoint.schema import Row, Rows
 from counterpoint.target import Target
 
 T = TypeVar("T")
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 # Rows of more features than this are dear, and fewer of them are asked about.
 WIDE = 25
@@ -102,7 +101,8 @@ class Task:
 
     def project(self, rows: Rows, of: Places) -> Question:
         """Move rows to admissible ones that differ from x in this task's features only."""
-        return Question(self._in_blocks(self._projected, rows, of), of)
+        projected = self._with_x(lambda rows, x: self.rules.around(x).project(rows, self.free), rows, of)
+        return Question(projected, of)
 
     def flips(self, labels: Labels) -> Mask:
         """Tell which labels count as a different decision."""
@@ -110,19 +110,19 @@ class Task:
 
     def distance(self, rows: Rows, of: Places) -> Row:
         """Measure the distance of each row from its x."""
-        return self._in_blocks(lambda rows, of: self.known.distance.from_x(rows, self.x[of]), rows, of)
+        return self._with_x(self.known.distance.from_x, rows, of)
 
     def prices(self, rows: Rows, of: Places) -> Rows:
         """Measure the price of each change from x; a row's prices sum to its distance."""
-        return self._in_blocks(lambda rows, of: self.known.distance.prices(rows, self.x[of]), rows, of)
+        return self._with_x(self.known.distance.prices, rows, of)
 
     def changed(self, rows: Rows, of: Places) -> Mask:
         """Tell which cells differ from x."""
-        return self._in_blocks(lambda rows, of: changed(rows, self.x[of]), rows, of)
+        return self._with_x(changed, rows, of)
 
     def admissible(self, rows: Rows, of: Places) -> Mask:
         """Tell which rows keep every constraint, and are not x itself."""
-        return self._in_blocks(lambda rows, of: self.rules.around(self.x[of]).admissible(rows), rows, of)
+        return self._with_x(lambda rows, x: self.rules.around(x).admissible(rows), rows, of)
 
     def unlike(self) -> Places:
         """Places of the known instances that are decided differently; of all of them if none is."""
@@ -166,13 +166,11 @@ class Task:
         """The instances made ready for measuring."""
         return self.known.distance.embed(self.x)
 
-    def _in_blocks(
-        self, work: Callable[[Rows, Places], NDArray[Scalar]], rows: Rows, of: Places
+    def _with_x(
+        self, work: Callable[[Rows, Rows], NDArray[Scalar]], rows: Rows, of: Places
     ) -> NDArray[Scalar]:
-        return in_blocks(self.x.shape[1], work, rows, of)
-
-    def _projected(self, rows: Rows, of: Places) -> Rows:
-        return self.rules.around(self.x[of]).project(rows, self.free)
+        """Do row-wise work on rows and the x that each is about."""
+        return in_blocks(self.x.shape[1], lambda rows, of: work(rows, self.x[of]), rows, of)
 
     def _find_unlike(self) -> Places:
         flips = self.flips(self.known.labels)
