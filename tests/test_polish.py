@@ -137,8 +137,8 @@ def test_restore_keeps_a_row_that_needs_all_its_changes() -> None:
 def test_restore_puts_back_categories_and_missing_values_too() -> None:
     X = pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0], "b": ["u", "v", "u", "v"], "c": [0, 1, 2, 3]})
     task = pose(X, pd.DataFrame({"a": [np.nan], "b": ["u"], "c": [0]}))
-    driven = Driven(restore(task, *one([[3.0, 1.0, 2.0]])), lambda rows: rows[:, 2] > 1)
-    np.testing.assert_array_equal(driven.result, [[np.nan, 0.0, 2.0]])
+    driven = Driven(restore(task, *one([[3.0, 1.0, 3.0]])), lambda rows: rows[:, 2] > 1)
+    np.testing.assert_array_equal(driven.result, [[np.nan, 0.0, 3.0]])
 
 
 def test_restore_goes_back_to_the_x_that_a_row_is_about() -> None:

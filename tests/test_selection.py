@@ -11,10 +11,11 @@ from hypothesis.extra.numpy import arrays
 
 import counterpoint as cp
 from counterpoint.bounds import Rules
+from counterpoint.greedy import cost_scaled_greedy, neighbourhoods, on_one_way, ways
 from counterpoint.metrics import div_count
 from counterpoint.pool import Finds
 from counterpoint.population import Population
-from counterpoint.selection import cost_scaled_greedy, implausibility, neighbourhoods, on_one_way
+from counterpoint.selection import implausibility
 from counterpoint.target import Target
 
 fast = settings(max_examples=150, deadline=None, derandomize=True, database=None)
@@ -27,6 +28,12 @@ def covers(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
     mask = draw(arrays(np.bool_, (size, things)))
     cost = draw(arrays(np.float64, size, elements=st.floats(0, 4)))
     return mask, cost, draw(st.integers(1, size + 1))
+
+
+def greedy(mask: np.ndarray, cost: np.ndarray, k: int, fill: bool = False) -> list[int]:
+    """Choose for one instance."""
+    (chosen,) = cost_scaled_greedy(mask[None], cost[None], k, fill)
+    return chosen[chosen >= 0].tolist()
 
 
 def subsets(size: int, k: int) -> list[tuple[int, ...]]:
@@ -44,7 +51,7 @@ def coverage(mask: np.ndarray, chosen: list[int] | tuple[int, ...]) -> int:
 @given(covers())
 def test_greedy_keeps_its_guarantee_against_every_other_choice(problem: tuple) -> None:
     mask, cost, k = problem
-    chosen = cost_scaled_greedy(mask, cost, k).tolist()
+    chosen = greedy(mask, cost, k)
     value = coverage(mask, chosen) - cost[chosen].sum()
     best = max(coverage(mask, t) / 2 - cost[list(t)].sum() for t in subsets(len(cost), k))
     assert value >= best - 1e-9
@@ -54,7 +61,7 @@ def test_greedy_keeps_its_guarantee_against_every_other_choice(problem: tuple) -
 @given(covers())
 def test_greedy_never_does_worse_than_choosing_nothing(problem: tuple) -> None:
     mask, cost, k = problem
-    chosen = cost_scaled_greedy(mask, cost, k).tolist()
+    chosen = greedy(mask, cost, k)
     assert coverage(mask, chosen) - cost[chosen].sum() >= -1e-9
 
 
@@ -62,26 +69,39 @@ def test_greedy_never_does_worse_than_choosing_nothing(problem: tuple) -> None:
 @given(covers())
 def test_greedy_chooses_at_most_k_and_each_once_and_fill_chooses_k(problem: tuple) -> None:
     mask, cost, k = problem
-    chosen, filled = cost_scaled_greedy(mask, cost, k), cost_scaled_greedy(mask, cost, k, fill=True)
+    chosen, filled = greedy(mask, cost, k), greedy(mask, cost, k, fill=True)
     assert len(chosen) <= k
-    assert len(set(filled.tolist())) == len(filled) == min(k, len(cost))
-    assert filled[: len(chosen)].tolist() == chosen.tolist()
+    assert len(set(filled)) == len(filled) == min(k, len(cost))
+    assert filled[: len(chosen)] == chosen
+
+
+@fast
+@given(covers(), st.integers(0, 99))
+def test_greedy_chooses_for_each_of_several_instances_as_for_it_alone(problem: tuple, seed: int) -> None:
+    mask, cost, k = problem
+    rng = np.random.default_rng(seed)
+    masks = np.stack([mask, rng.permutation(mask), ~mask])
+    costs = np.stack([cost, cost / 3, rng.permutation(cost)])
+    for fill in (False, True):
+        together = cost_scaled_greedy(masks, costs, k, fill)
+        alone = [greedy(*each, k, fill) for each in zip(masks, costs, strict=True)]
+        assert [chosen[chosen >= 0].tolist() for chosen in together] == alone
 
 
 def test_greedy_takes_the_cheaper_of_equals_and_then_what_covers_more() -> None:
     mask = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=bool)
     cost = np.array([0.3, 0.2, 0.1, 0.4])
-    assert cost_scaled_greedy(mask, cost, 3).tolist() == [1, 2, 3]
+    assert greedy(mask, cost, 3) == [1, 2, 3]
 
 
 def test_greedy_stops_where_nothing_is_worth_twice_its_cost() -> None:
     mask = np.eye(3, dtype=bool)
-    assert cost_scaled_greedy(mask, np.array([0.6, 0.5, 0.4]), 3).tolist() == [2]
-    assert cost_scaled_greedy(mask, np.array([0.6, 0.5, 0.4]), 3, fill=True).tolist() == [2, 1, 0]
+    assert greedy(mask, np.array([0.6, 0.5, 0.4]), 3) == [2]
+    assert greedy(mask, np.array([0.6, 0.5, 0.4]), 3, fill=True) == [2, 1, 0]
 
 
 def test_greedy_of_nothing_chooses_nothing() -> None:
-    assert cost_scaled_greedy(np.zeros((0, 0), dtype=bool), np.empty(0), 3).tolist() == []
+    assert greedy(np.zeros((0, 0), dtype=bool), np.empty(0), 3) == []
 
 
 # ---------------------------------------------------------------- neighbourhoods
@@ -99,6 +119,17 @@ def test_a_neighbourhood_is_oneself_and_the_nearest_others(points: np.ndarray, h
     assert masks.diagonal().all()
     for inside, far in zip(masks, away, strict=True):
         assert inside.all() or far[inside].max() <= far[~inside].min()
+    np.testing.assert_array_equal(neighbourhoods(np.stack([away[::-1, ::-1], away]), h)[1], masks)
+
+
+def test_of_equally_near_ones_the_first_are_neighbours() -> None:
+    away = np.ones((4, 4)) - np.eye(4)
+    assert neighbourhoods(away, 2).tolist() == [
+        [True, True, False, False],
+        [True, True, False, False],
+        [True, False, True, False],
+        [True, False, False, True],
+    ]
 
 
 def test_neighbourhoods_leave_the_distances_as_they_are() -> None:
@@ -243,15 +274,25 @@ def test_what_lies_on_the_way_to_a_choice_or_behind_it_comes_last() -> None:
     ],
 )
 def test_changes_lie_on_one_way_if_one_contains_the_other(change: list[float], on_the_way: bool) -> None:
-    changes = np.array([[2.0, 0.0, 0.0], change])
-    category = np.array([False, True, False])
-    assert on_one_way(changes, category, 0).tolist() == [True, on_the_way]
-    assert on_one_way(changes, category, 1).tolist() == [on_the_way, True]
+    along = ways(np.array([[2.0, 0.0, 0.0], change]).T[:, None], np.array([False, True, False]))
+    assert on_one_way(along, np.array([0])).tolist() == [[True, on_the_way]]
+    assert on_one_way(along, np.array([1])).tolist() == [[on_the_way, True]]
 
 
 def test_another_category_is_another_way() -> None:
-    changes = np.array([[1.0], [2.0], [1.0]])
-    assert on_one_way(changes, np.array([True]), 0).tolist() == [True, False, True]
+    along = ways(np.array([[[1.0, 2.0, 1.0, 0.0, -1.0]]]), np.array([True]))
+    assert on_one_way(along, np.array([0])).tolist() == [[True, False, True, True, False]]
+
+
+def test_a_number_that_goes_missing_goes_a_way_of_its_own() -> None:
+    along = ways(np.array([[[np.nan, 2.0, -1.0, 0.0, np.nan]]]), np.array([False]))
+    assert on_one_way(along, np.array([0])).tolist() == [[True, False, False, True, True]]
+    assert on_one_way(along, np.array([1])).tolist() == [[False, True, False, True, False]]
+
+
+def test_each_of_several_instances_has_its_own_way() -> None:
+    along = ways(np.array([[[1.0, 2.0, -1.0], [-1.0, 2.0, -3.0]]]), np.array([False]))
+    assert on_one_way(along, np.array([0, 2])).tolist() == [[True, True, False], [True, False, True]]
 
 
 def test_what_x_misses_does_not_hide_that_two_changes_lie_on_one_way() -> None:

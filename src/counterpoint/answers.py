@@ -14,10 +14,11 @@ from counterpoint.answer import Shortfall
 from counterpoint.blackbox import BlackBox, Labels, is_continuous
 from counterpoint.bounds import Mask, Rules
 from counterpoint.distances import Distance, Euclidean
+from counterpoint.distinct import distinct
 from counterpoint.engine import Budget, label
 from counterpoint.explanation import Explanation
 from counterpoint.explanations import Explanations
-from counterpoint.pool import Finds, Pool, distinct
+from counterpoint.pool import Finds, Pool
 from counterpoint.population import Population
 from counterpoint.schema import Rows, Schema
 from counterpoint.target import Target

@@ -49,7 +49,7 @@ class Grid:
 
     @cached_property
     def _has_steps(self) -> bool:
-        return not np.isnan(self.steps).all()
+        return bool(self._is_stepped.any())
 
     def settle(self, values: Row, feature: NDArray[np.intp]) -> Row:
         """Move the values of features to the nearest there are."""
@@ -61,9 +61,21 @@ class Grid:
         return settled
 
     def _stepped(self, values: Row, feature: NDArray[np.intp]) -> Row:
+        if self._whole:
+            return np.where(self._is_stepped[feature], np.rint(values), values)
         steps = self.steps[feature]
         stepped = np.rint(values / steps) * self.tops[feature] / self.bottoms[feature]
         return np.where(np.isnan(steps), values, stepped)
+
+    @cached_property
+    def _is_stepped(self) -> Mask:
+        return ~np.isnan(self.steps)
+
+    @cached_property
+    def _whole(self) -> bool:
+        """Whether all steps there are are 1, as they mostly are."""
+        ones = (self.steps == 1) & (self.tops == self.bottoms)
+        return bool((ones | ~self._is_stepped).all())
 
     def within(self, low: Row, high: Row) -> tuple[Row, Row]:
         """Find the first and last numbers there are within limits."""
@@ -133,6 +145,12 @@ class Rules:
         """Whether any feature is categorical."""
         return bool(self.is_category.any())
 
+    @cached_property
+    def forbids_categories(self) -> bool:
+        """Whether any category that was seen may not be taken."""
+        counts = [len(feature.categories) for feature in self.schema.features]
+        return bool((self.categories.sum(axis=1) < counts).any())
+
     def around(self, x: Rows) -> Bounds:
         """See the constraints from x: one instance, or one a row."""
         if not (self.rising | self.falling).any():
@@ -181,7 +199,7 @@ class Bounds:
     def project(self, rows: Rows, free: Mask) -> Rows:
         """Move rows to admissible ones: what is not free becomes x's, numbers are clipped and stepped."""
         result = np.where(free & ~self.rules.frozen, rows, self.x)
-        cells = self._changed(result)
+        cells = self._cells(result, result != self.x)
         result[cells.row, cells.feature] = self._settled(cells)
         return result
 
@@ -202,43 +220,45 @@ class Bounds:
         if self.rules.grid:
             settled = np.fmin(np.fmax(self.rules.grid.settle(settled, cells.feature), low), high)
         settled = np.where(np.isnan(cells.values), cells.values, settled)  # fmin and fmax hide NaN
-        allowed = self._allowed(replace(cells, values=settled))
+        allowed = self._within(replace(cells, values=settled))
         # Adding 0.0 makes -0.0 into 0.0, of which fmax may return either, depending on how many there are.
         return np.where(allowed, settled + 0.0, cells.own)
 
     def admissible(self, rows: Rows) -> Mask:
         """Tell which rows keep every constraint exactly, and are not x itself."""
-        rows = np.asarray(rows, dtype=np.float64)
-        frozen = self.rules.frozen
+        rows = np.ascontiguousarray(rows, dtype=np.float64)
         # Bit for bit: comparing the integers behind the floats also tells NaN from NaN and 0.0 from -0.0.
-        kept = (rows.view(np.int64)[:, frozen] == self.x.view(np.int64)[..., frozen]).all(axis=1)
-        cells = self._changed(rows)
-        kept[cells.row[~self._allowed(cells)]] = False
-        differs = np.zeros(len(rows), dtype=np.bool_)
-        differs[cells.row[~(np.isnan(cells.values) & np.isnan(cells.own))]] = True
+        cells = self._cells(rows, rows.view(np.int64) != np.ascontiguousarray(self.x).view(np.int64))
+        kept, differs = np.ones(len(rows), dtype=np.bool_), np.zeros(len(rows), dtype=np.bool_)
+        allowed = self._within(cells) & ~self.rules.frozen[cells.feature]
+        if self.rules.grid:
+            settled = self.rules.grid.settle(cells.values, cells.feature)
+            allowed &= (settled == cells.values) | np.isnan(cells.values)
+        kept[cells.row[~allowed]] = False
+        missing = np.isnan(cells.values) & np.isnan(cells.own)
+        differs[cells.row[(cells.values != cells.own) & ~missing]] = True
         return np.asarray(kept & differs)
 
-    def _changed(self, rows: Rows) -> _Cells:
-        """Find the cells that differ from x: they are few, and all others are admissible."""
-        place = np.flatnonzero(rows != self.x)
-        row, feature = np.divmod(place, max(1, rows.shape[1]))
+    def _cells(self, rows: Rows, where: Mask) -> _Cells:
+        """Look at the cells that differ from x: they are few, and all others are admissible."""
+        place = np.flatnonzero(where)
+        row = place // max(1, rows.shape[1])
+        feature = place - row * rows.shape[1]
         own, low, high = (
             each.take(place if each.ndim == 2 else feature) for each in (self.x, self.low, self.high)
         )
         return _Cells(row, feature, rows.take(place), own, (low, high))
 
-    def _allowed(self, cells: _Cells) -> Mask:
-        """Tell which cells hold an admissible value."""
+    def _within(self, cells: _Cells) -> Mask:
+        """Tell which cells hold an admissible value, steps aside."""
         rules, values, feature = self.rules, cells.values, cells.feature
         missing = np.isnan(values)
         inside = (values >= cells.limits[0]) & (values <= cells.limits[1])
-        if rules.grid:
-            inside &= rules.grid.settle(values, feature) == values
         if rules.has_categories:
-            category = rules.is_category[feature]
-            codes = np.where(inside & category, values, -1).astype(np.intp)
-            known = rules.categories[feature, codes] & (codes == values)
-            inside = np.where(category, known, inside)
+            inside &= (np.rint(values) == values) | ~rules.is_category[feature]
+        if rules.forbids_categories:
+            codes = np.where(inside & rules.is_category[feature], values, -1).astype(np.intp)
+            inside &= rules.categories[feature, codes] | (codes < 0)
         if missing.any():
             inside |= missing & (rules.may_miss[feature] | np.isnan(cells.own))
         return np.asarray(inside)

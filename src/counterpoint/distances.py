@@ -121,16 +121,23 @@ class Distance:
 
     def measure(self, a: Embedded, b: Embedded) -> Rows:
         """Measure the distance of every row of a from every row of b, both embedded."""
-        total = np.zeros((len(a.codes), len(b.codes)))
+        if not len(self.categorical) and not len(self.continuous):
+            return np.zeros((len(a.codes), len(b.codes)))
+        if not len(self.categorical):
+            return np.asarray(cdist(a.numbers, b.numbers, "cityblock"))
+        total: Rows = cdist(a.codes, b.codes, "hamming")
+        total *= len(self.categorical) * self.per_category
         if len(self.continuous):
             total += cdist(a.numbers, b.numbers, "cityblock")
-        if len(self.categorical):
-            total += cdist(a.codes, b.codes, "hamming") * (len(self.categorical) * self.per_category)
         return total
 
     def roughly(self, a: Embedded, b: Embedded) -> Rows:
         """Measure as `measure` does, as quickly as can be: right but for rounding."""
         return self.measure(a, b)
+
+    def joined(self, over_some: Rows, over_others: Rows) -> Rows:
+        """Join distances over some features and over all others into those over all."""
+        return np.asarray(over_some + over_others)
 
     def prices(self, rows: Rows, x: Rows, features: NDArray[np.intp] | slice = EVERY) -> Rows:
         """Measure the price of each single change from x; a row's prices sum to its distance from x.
@@ -138,18 +145,24 @@ class Distance:
         With `features`, the columns of both are values of these.
         """
         apart = np.abs(rows - x)
-        apart = np.where(self.is_category[features], apart > 0, apart) * self.weight[features]
+        np.minimum(apart, self._most[features], out=apart)
+        apart *= self.weight[features]
         return self._missing_prices(rows, x, apart, features) if self.may_miss.any() else apart
 
     def from_x(self, rows: Rows, x: Rows) -> Row:
         """Measure the distance of each row from x, one for all or one a row."""
         return np.asarray(self.prices(rows, x).sum(axis=-1))
 
+    @cached_property
+    def _most(self) -> Row:
+        """How far apart two values can be: the codes of two categories count as one unit apart."""
+        return np.where(self.is_category, 1.0, np.inf)
+
     def _scaled(self, rows: Rows) -> Rows:
         """Scale the numbers so that city-block distance is the mean over features of MAD units."""
-        numbers = (rows - self.median) * self.weight
-        if len(self.continuous) < rows.shape[1]:
-            numbers = numbers[:, self.continuous]
+        every = len(self.continuous) == rows.shape[1]
+        some = EVERY if every else self.continuous
+        numbers = (rows[:, some] - self.median[some]) * self.weight[some]
         if self.may_miss.any():
             missing = np.isnan(rows[:, self.may_miss]) * self.lost[self.may_miss]
             numbers = np.hstack([np.nan_to_num(numbers), missing])
@@ -201,6 +214,10 @@ class Euclidean(Distance):
             product = a.numbers @ b.numbers.T
         squared = squares[0][:, None] + squares[1] - 2 * product
         return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
+
+    def joined(self, over_some: Rows, over_others: Rows) -> Rows:
+        """Join distances over some features and over all others into those over all."""
+        return np.asarray(np.hypot(over_some, over_others))
 
     def prices(self, rows: Rows, x: Rows, features: NDArray[np.intp] | slice = EVERY) -> Rows:
         """Measure the price of each single change from x."""

@@ -95,7 +95,7 @@ class Ensemble(Explainer):
     size: int = 10
     instances: float = 0.2
     polish: Polish | None = field(default_factory=Polish)
-    starts: int = 8
+    starts: int = 16
     selection: Selection = BALANCED
     fallback: Explainer | None = field(default_factory=Evolution)
     codec: Codec | None = None
@@ -195,11 +195,10 @@ class Ensemble(Explainer):
         """Start polishing the most promising finds of some instances."""
         if self.polish is None or not len(instances):
             return
-        finds = pool.finds()
+        finds = pool.finds().about(instances)
         # Implausibility takes the longest to measure, and polish moves candidates anyway.
         cost = replace(self.selection, implausibility=0.0).costs(task, finds)
         starts = cheapest_of_each(cost, finds.of, task.affordable(max(10, self.starts * task.k), 2 * task.k))
-        starts = starts[np.isin(finds.of[starts], instances)]
         pool.add(self.polish.search(task, finds.rows[starts], finds.of[starts]), "Polish")
         # Where being apart is worth far more than being close and plausible, the ends of ranges are wanted.
         if self.selection.dispersion > 2 * self.selection.distance + self.selection.implausibility:

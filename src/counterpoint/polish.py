@@ -14,6 +14,7 @@ import numpy as np
 
 from counterpoint.blocks import in_blocks
 from counterpoint.bounds import Mask
+from counterpoint.distinct import distinct
 from counterpoint.schema import Row, Rows
 from counterpoint.surrogate import Surrogate
 from counterpoint.task import Places, Question, Refinement, Search, Task, cheapest_of_each
@@ -64,6 +65,9 @@ class Polish:
     def search(self, task: Task, rows: Rows, of: Places) -> Refinement:
         """Make flipping rows smaller: fewer changes, cheaper ones, then shorter ones."""
         rows = yield from improve(task, rows, of, restored(task, rows, of))
+        # Different starts fall on the same point.
+        first, _ = distinct(rows, of, np.arange(len(of)))
+        rows, of = rows[first], of[first]
         near = cheapest_of_each(task.distance(rows, of), of, max(self.nearest, 4 * task.k))
         rows, of = rows[near], of[near]
         candidates = restored(task, rows, of) + exchanged(task, rows, of)
@@ -108,9 +112,9 @@ def restored(task: Task, rows: Rows, of: Places) -> Candidates:
     def put_back(rank: Rows, origin: Places, back: Row) -> Rows:
         return np.where(rank[origin] < back[:, None], task.x[of[origin]], rows[origin])
 
-    ranks = [
-        in_blocks(rows.shape[1], _ranks, np.where(differs, order, np.inf)) for order in (-prices, prices)
-    ]
+    dearest = in_blocks(rows.shape[1], _ranks, np.where(differs, -prices, np.inf))
+    # What does not change comes last in one order and first in the other: putting it back changes nothing.
+    ranks = dearest, counts[:, None] - 1 - dearest
     parts = [in_blocks(rows.shape[1], partial(put_back, rank), origin, back) for rank in ranks]
     return Candidates(np.concatenate(parts), np.tile(origin, len(parts)))
 
@@ -125,30 +129,35 @@ def _ranks(values: Rows) -> Rows:
 def exchanged(task: Task, rows: Rows, of: Places) -> Candidates:
     """Put cheaper changes in the place of the dearest one.
 
-    Of the cheaper ones, those are tried that a surrogate finds most promising.
+    Of the cheaper ones, those are tried that a surrogate finds most promising. Of rows that are alike but for
+    their dearest change, the first one's is exchanged: the others would become the same.
     """
     singles, prices = Singles.of(task, BINS), task.prices(rows, of)
-    dearest = prices.argmax(axis=1)
-    useful = singles.prices[of] < prices[np.arange(len(rows)), dearest][:, None]
-    useful &= singles.feature != dearest[:, None]
+    dearest, each = prices.argmax(axis=1), np.arange(len(rows))
+    without = rows.copy()
+    without[each, dearest] = task.x[of, dearest]
+    first, _ = distinct(without, of, each)
+    useful = singles.prices[of[first]] < prices[first, dearest[first]][:, None]
+    useful &= singles.feature != dearest[first, None]
     gain = Surrogate.of(task).gain(singles.values, task.x[:, singles.feature], singles.feature)
-    origins, single = _best(np.where(useful, gain[of], -np.inf), task.affordable(EXCHANGES))
-    dearest, feature = dearest[origins], singles.feature[single]
-    candidates, each = rows[origins], np.arange(len(origins))
-    candidates[each, dearest] = task.x[of[origins], dearest]
-    candidates[each, feature] = singles.values[of[origins], single]
+    places, single = _best(np.where(useful, gain[of[first]], -np.inf), task.affordable(EXCHANGES))
+    origins = first[places]
+    candidates = without[origins]
+    candidates[np.arange(len(origins)), singles.feature[single]] = singles.values[of[origins], single]
     return Candidates(candidates, origins)
 
 
-def _best(score: Rows, count: int) -> tuple[Places, Places]:
+def _best(score: Rows, count: int) -> tuple[Places, ...]:
     """Find the places of the highest finite scores of each row."""
     count = min(count, score.shape[1])
     if not count:
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-    least = np.partition(score, -count, axis=1)[:, -count]
-    row, column = np.nonzero((score >= least[:, None]) & np.isfinite(score))
-    best = cheapest_of_each(-score[row, column], row, count)
-    return row[best], column[best]
+    least = np.partition(score, -count, axis=1)[:, -count, None]
+    # Of those that score as much as the last there is room for, the first ones.
+    better, equal = score > least, score == least
+    room = count - better.sum(axis=1, keepdims=True)
+    best = better | (equal & (np.cumsum(equal, axis=1) <= room))
+    return np.nonzero(best & np.isfinite(score))
 
 
 def shrink(task: Task, rows: Rows, of: Places, rounds: int = 2) -> Refinement:
@@ -158,7 +167,7 @@ def shrink(task: Task, rows: Rows, of: Places, rounds: int = 2) -> Refinement:
     near = np.where(moves, task.x[of_line], far)
     each = np.arange(len(far))
     for _ in range(rounds if len(far) else 0):
-        question = _between(task, near, far, moves, of_line)
+        question = _between(task, near, far, of_line)
         flips = task.flips((yield question)).reshape(len(PARTS), -1)
         first = np.where(flips.any(axis=0), flips.argmax(axis=0), len(PARTS))
         ladder = question.rows.reshape(len(PARTS), *far.shape)
@@ -169,14 +178,12 @@ def shrink(task: Task, rows: Rows, of: Places, rounds: int = 2) -> Refinement:
     return _cheapest(task, rows, of, Candidates(far, origins))
 
 
-def _between(task: Task, near: Rows, far: Rows, moves: Mask, of: Places) -> Question:
+def _between(task: Task, near: Rows, far: Rows, of: Places) -> Question:
     """Ask at parts of the way from near to far."""
+    way = far - near
 
     def rows(line: Places, part: Row) -> Rows:
-        end = far[line]
-        return task.project(
-            np.where(moves[line], near[line] + (end - near[line]) * part[:, None], end), of[line]
-        ).rows
+        return task.project(near[line] + way[line] * part[:, None], of[line]).rows
 
     line = np.tile(np.arange(len(far)), len(PARTS))
     return Question(in_blocks(far.shape[1], rows, line, np.repeat(PARTS, len(far))), of[line])

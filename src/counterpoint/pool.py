@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels, ModelError
-from counterpoint.blocks import in_blocks
 from counterpoint.bounds import Mask
+from counterpoint.distinct import distinct
 from counterpoint.engine import AnySearch, Budget, Lockstep, Reply
 from counterpoint.schema import Rows
 from counterpoint.task import Places, Question, Task, before_each
@@ -47,6 +46,11 @@ class Finds:
         if instance + 1 >= len(self.starts):
             return np.empty(0, dtype=np.intp)
         return np.arange(self.starts[instance], self.starts[instance + 1])
+
+    def about(self, instances: Places) -> Finds:
+        """Keep those of some instances."""
+        mine = np.flatnonzero(np.isin(self.of, instances))
+        return Finds(self.rows[mine], self.of[mine], self.labels[mine], self.finders[mine])
 
 
 class Pool:
@@ -100,7 +104,7 @@ class Pool:
             empty = np.empty(0, dtype=np.intp)
             return Finds(self.task.x[:0], empty, self.task.decisions[:0], empty)
         rows, of, labels, finders = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
-        first, _ = distinct(rows, of, np.arange(len(of)))
+        first, _ = self._distinct(rows, of, np.arange(len(of)))
         first = first[np.argsort(of[first], kind="stable")]
         finds = Finds(rows[first], of[first], labels[first], finders[first])
         self._kept = [(finds.rows, finds.of, finds.labels, finds.finders)]
@@ -110,7 +114,7 @@ class Pool:
         """Ask about the admissible rows of a question, each distinct one once, within the budget."""
         rows, of = question
         keep = np.flatnonzero(self._admissible(rows, of))
-        first, inverse = distinct(rows, of, keep)
+        first, inverse = self._distinct(rows, of, keep)
         within = np.flatnonzero(self._within_budget(of[first]))
         places = first[within]
         # Rows that are not asked about are answered with x's own decision: they do not flip.
@@ -133,6 +137,11 @@ class Pool:
                 mine = np.flatnonzero(mask & (of == instance))
                 mask[mine] = self._obeys(rows[mine], instance)
         return mask
+
+    def _distinct(self, rows: Rows, of: Places, places: Places) -> tuple[Places, Places]:
+        """Find the first of each set of equal rows; admissible ones can only differ in what is not frozen."""
+        frozen = self.task.rules.frozen
+        return distinct(rows[:, ~frozen] if frozen.any() else rows, of, places)
 
     def _within_budget(self, of: Places) -> Mask:
         """Tell which rows may still be asked about; the first ones of each instance come first."""
@@ -185,51 +194,6 @@ class Pool:
                 named.__cause__ = error.__cause__
                 error = named
             self.failed[instance] = error
-
-
-def distinct(rows: Rows, of: Places, places: Places) -> tuple[Places, Places]:
-    """Find the first of each set of equal rows of an instance, and which of them each row equals.
-
-    Only the rows at some places are looked at; the first ones are places too, in their order.
-    """
-    same = pd.factorize(in_blocks(rows.shape[1], _hashed, rows, of)[places])[0]
-    first = places[_first_places(same)]
-    again = np.flatnonzero(first[same] != places)
-    one, other = places[again], first[same[again]]
-    if (_bits(rows[one]) != _bits(rows[other])).any() or (of[one] != of[other]).any():
-        # Two different rows with one hash: it will hardly ever happen, and must not mix up their labels.
-        exact = np.column_stack([_bits(rows[places]), of[places].astype(np.uint64)])
-        same = pd.MultiIndex.from_arrays(list(exact.T)).factorize()[0]
-        first = places[_first_places(same)]
-    return first, same
-
-
-def _bits(rows: Rows) -> NDArray[np.uint64]:
-    """See the bits behind numbers, which tell NaN from NaN; -0.0 becomes 0.0."""
-    return np.ascontiguousarray(rows + 0.0).view(np.uint64)
-
-
-def _first_places(same: Places) -> Places:
-    """Find where each number first occurs; numbers are given out in the order of their first occurrence."""
-    first = np.empty(same.max(initial=-1) + 1, dtype=np.intp)
-    first[same[::-1]] = np.arange(len(same))[::-1]
-    return first
-
-
-def _hashed(rows: Rows, of: Places) -> NDArray[np.uint64]:
-    """Mix the bits of each row, and of its instance, into one number."""
-    bits = _bits(rows)
-    # The bits of small whole numbers differ at their high end only; products carry nothing downwards.
-    mixed = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(29)
-    weights = _weights(bits.shape[1] + 1)
-    return np.asarray(np.einsum("ij,j->i", mixed, weights[:-1]) + of.astype(np.uint64) * weights[-1])
-
-
-@lru_cache
-def _weights(count: int) -> NDArray[np.uint64]:
-    """Draw odd numbers, the same ever and again."""
-    return np.random.default_rng(0).integers(2**63, size=count, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
 
 
 def _filled(own: Labels, labels: Labels, where: Mask) -> Labels:

@@ -9,16 +9,22 @@ values between counterfactuals; with them the guarantee is for the rest of the o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from counterpoint.blocks import CELLS
 from counterpoint.bounds import Mask
 from counterpoint.distances import changed
+from counterpoint.greedy import cost_scaled_greedy, neighbourhoods, on_one_way, ways
 from counterpoint.pool import Finds
 from counterpoint.schema import Row, Rows
 from counterpoint.task import Places, Task, nearest
+
+# Instance × candidate × feature, or × candidate.
+Stack = NDArray[np.float64]
 
 # Plausibility is measured against the known instances around x: so many, out of a sample of so many.
 NEAR = 100
@@ -84,7 +90,13 @@ class Selection:
     def select(self, task: Task, finds: Finds, k: int) -> list[Places]:
         """Choose at most k of the finds of each instance; gives their places."""
         cost = self.costs(task, finds)
-        return [self._choose(task, i, finds.rows, cost, finds.places(i), k) for i in range(len(task))]
+        chosen = [self._cheapest(cost, finds.places(instance), k) for instance in range(len(task))]
+        for instances in _alike(chosen, task.x.shape[1]):
+            places = np.stack([chosen[instance] for instance in instances])
+            picks = self._choose(task, task.x[instances], finds.rows[places], cost[places], k)
+            for instance, pick in zip(instances, picks, strict=True):
+                chosen[instance] = chosen[instance][pick[pick >= 0]]
+        return chosen
 
     def costs(self, task: Task, finds: Finds) -> Row:
         """Price each find: distance, implausibility and number of changes."""
@@ -96,31 +108,55 @@ class Selection:
             cost += self.implausibility * _relative(implausibility(task, finds), of)
         return np.asarray(cost)
 
-    def _choose(self, task: Task, instance: int, rows: Rows, cost: Row, places: Places, k: int) -> Places:
-        """Choose for one instance."""
+    def _cheapest(self, cost: Row, places: Places, k: int) -> Places:
+        """Keep the cheapest of an instance's finds, cheapest first where some are left out."""
         most = max(self.most, k)
-        if len(places) > most:
-            places = places[np.argsort(cost[places], kind="stable")[:most]]
-        if len(places) <= 1:
-            return places
-        rows = rows[places]
-        distance = task.known.distance
-        embedded = distance.embed(rows)
-        away = distance.roughly(embedded, embedded)
-        h = min(len(places), self.neighbours or max(2, round(len(places) / k)))
-        x, is_category = task.x[instance], distance.is_category
-        differs = changed(rows, x)
-        changes = np.where(differs, rows - x, 0.0)
-        scale = away.mean() or 1.0, differs.sum(axis=1).mean() or 1.0
+        return places if len(places) <= most else places[np.argsort(cost[places], kind="stable")[:most]]
 
-        def between(chosen: int) -> Row:
-            """Tell what a choice makes the others worth: redundant ones less, far and different ones more."""
-            redundant = on_one_way(changes, is_category, chosen)
-            spread = away[chosen] / scale[0] + changed(rows, rows[chosen]).sum(axis=1) / scale[1]
+    def _choose(self, task: Task, x: Rows, rows: Stack, cost: Rows, k: int) -> Places:
+        """Choose for instances of which equally many candidates are looked at."""
+        count, distance = rows.shape[1], task.known.distance.over(np.flatnonzero(~task.rules.frozen))
+        embedded = [distance.embed(each) for each in rows]
+        away = np.stack([distance.roughly(each, each) for each in embedded])
+        h = min(count, self.neighbours or max(2, round(count / k)))
+        pairs = self._between(x, rows, away, distance.is_category, h, k)
+        return cost_scaled_greedy(neighbourhoods(away, h), cost * h, k, self.fill, pairs)
+
+    def _between(
+        self, x: Rows, rows: Stack, away: Stack, is_category: Mask, h: int, k: int
+    ) -> Callable[[Places], Rows] | None:
+        """Tell what a choice makes the others worth: redundant ones less, far and different ones more."""
+        if not self.redundancy and not self.dispersion:
+            return None
+        differs = changed(rows, x[:, None])
+        moving = np.flatnonzero(differs.any(axis=(0, 1)))
+        # Features come first, so that what is done for each of them is done along lines of candidates.
+        values = np.ascontiguousarray(rows.T[moving].swapaxes(1, 2))
+        shifts = np.where(differs.T[moving].swapaxes(1, 2), values - x.T[moving, :, None], 0.0)
+        ahead = ways(shifts, is_category[moving])
+        values = np.where(np.isnan(values), np.inf, values)  # missing equals missing
+        apart = np.array([each.mean() or 1.0 for each in away])[:, None]
+        changes = np.array([each.mean() or 1.0 for each in differs.sum(axis=2)])[:, None]
+        each = np.arange(len(x))
+
+        def between(chosen: Places) -> Rows:
+            unlike = (values != values[:, each, chosen][..., None]).sum(axis=0)
+            spread = away[each, chosen] / apart + unlike / changes
+            redundant = on_one_way(ahead, chosen)
             return np.asarray(h * (self.dispersion * spread / max(1, k - 1) - self.redundancy * redundant))
 
-        pairs = between if self.redundancy or self.dispersion else None
-        return places[cost_scaled_greedy(neighbourhoods(away, h), cost[places] * h, k, self.fill, pairs)]
+        return between
+
+
+def _alike(candidates: Sequence[Places], width: int) -> Iterator[list[int]]:
+    """Group instances with equally many candidates, those with none or one aside, a block at a time."""
+    groups: dict[int, list[int]] = {}
+    for instance, places in enumerate(candidates):
+        groups.setdefault(len(places), []).append(instance)
+    for count, instances in groups.items():
+        size = max(1, 4 * CELLS // (max(1, count) * max(1, count, width)))
+        for start in range(0, len(instances) if count > 1 else 0, size):
+            yield instances[start : start + size]
 
 
 def _relative(values: Row, of: Places) -> Row:
@@ -132,81 +168,22 @@ def _relative(values: Row, of: Places) -> Row:
 
 def implausibility(task: Task, finds: Finds) -> Row:
     """Measure how far finds are from the known instances around their x."""
-    distance = task.known.distance
     result = np.empty(len(finds.rows))
     if not len(result):
         return result
-    known = task.once("reference", lambda: task.known.sample(task.rng(), REFERENCE).embedded)
-    around = nearest(distance.measure(task.embedded, known), NEAR)
-    embedded = distance.embed(finds.rows)
-    for instance in range(len(task)):
+    # What may not change is as far from a known instance as x is: the rest is measured for each find.
+    distance, frozen = task.known.distance, task.rules.frozen
+    free, kept = distance.over(np.flatnonzero(~frozen)), distance.over(np.flatnonzero(frozen))
+    known = task.once("reference", lambda: task.known.sample(task.rng(), REFERENCE).rows)
+    known_free, known_kept = task.once("embedded reference", lambda: (free.embed(known), kept.embed(known)))
+    away_kept = kept.measure(kept.embed(task.x), known_kept)
+    away = distance.joined(free.measure(free.embed(task.x), known_free), away_kept)
+    embedded = free.embed(finds.rows)
+    for instance, around in enumerate(nearest(away, NEAR)):
         places = finds.places(instance)
-        away = distance.roughly(embedded.take(places), known.take(around[instance]))
-        result[places] = away.min(axis=1, initial=np.inf)
+        near = free.roughly(known_free.take(around), embedded.take(places))
+        result[places] = distance.joined(near, away_kept[instance, around, None]).min(axis=0)
     return result
-
-
-def neighbourhoods(away: Rows, h: int) -> Mask:
-    """Tell, for each row, which rows its h nearest are, itself included."""
-    covers = np.zeros(away.shape, dtype=np.bool_)
-    if h < len(away):
-        # Itself first, whatever else is at distance 0.
-        away = away - np.eye(len(away))
-        nearest = np.argpartition(away, h - 1, axis=1)[:, :h]
-        covers[np.arange(len(away))[:, None], nearest] = True
-        return covers
-    return ~covers
-
-
-def on_one_way(changes: Rows, is_category: Mask, chosen: int) -> Mask:
-    """Tell which changes from x lie on the way to a chosen one, or behind it.
-
-    Examples
-    --------
-    >>> changes = np.array([[2.0, 0.0], [5.0, 0.0], [-2.0, 0.0], [2.0, 1.0]])
-    >>> on_one_way(changes, np.array([False, False]), chosen=0)
-    array([ True,  True, False,  True])
-    """
-    mine = changes[chosen]
-    ahead = ~is_category & (changes * mine > 0)
-    before = (changes == 0) | (changes == mine) | (ahead & (np.abs(changes) <= np.abs(mine)))
-    behind = (mine == 0) | (changes == mine) | (ahead & (np.abs(changes) >= np.abs(mine)))
-    return np.asarray(before.all(axis=1) | behind.all(axis=1))
-
-
-def cost_scaled_greedy(
-    covers: Mask,
-    cost: Row,
-    k: int,
-    fill: bool = False,
-    between: Callable[[int], Row] | None = None,
-) -> Places:
-    """Maximise (how many are covered) − (the cost of the chosen) over at most k choices.
-
-    Each step takes the choice with the largest gain less twice its cost, and stops when that is not
-    positive; with `fill` it goes on until k. `between` tells what a choice adds to the gain of all others.
-
-    Examples
-    --------
-    >>> covers = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], dtype=bool)
-    >>> cost_scaled_greedy(covers, np.array([0.2, 0.1, 0.3]), k=2)
-    array([1, 2])
-    """
-    chosen: list[int] = []
-    open_ = covers.astype(np.float64)
-    left = np.ones(covers.shape[1])
-    worth = -2.0 * cost
-    for _ in range(min(k, len(cost))):
-        gain = open_ @ left + worth
-        gain[chosen] = -np.inf
-        best = int(gain.argmax())
-        if gain[best] <= 0 and not fill:
-            break
-        chosen.append(best)
-        left[covers[best]] = 0.0
-        if between is not None and len(chosen) < k:
-            worth = worth + between(best)
-    return np.array(chosen, dtype=np.intp)
 
 
 BALANCED = Selection()

@@ -47,7 +47,7 @@ class Surrogate:
         cuts, weights = [np.empty(0)] * rows.shape[1], [np.zeros(2)] * rows.shape[1]
         for f in task.features.tolist():  # what cannot change speaks for nothing
             cuts[f] = _cuts(rows[:, f], is_category[f], bins)
-            weights[f] = _weights(_place(rows[:, f], cuts[f]), flips, len(cuts[f]) + 2)
+            weights[f] = _weights(_place(rows[:, f], cuts[f], is_category[f]), flips, len(cuts[f]) + 2)
         return cls(tuple(cuts), tuple(weights), is_category)
 
     def score(self, rows: Rows) -> Row:
@@ -57,7 +57,8 @@ class Surrogate:
         """
         total = np.zeros(rows.shape[:-1])
         for feature, (cut, weights) in enumerate(zip(self.cuts, self.weights, strict=True)):
-            total += weights[_place(rows[..., feature], cut)]
+            if weights.any():  # what cannot change speaks for nothing
+                total += weights[_place(rows[..., feature], cut, self.is_category[feature])]
         return total
 
     def gain(self, values: Rows, own: Rows, feature: NDArray[np.intp]) -> Rows:
@@ -108,8 +109,10 @@ def _cuts(column: Row, is_category: bool, bins: int) -> Row:
     )
 
 
-def _place(column: Row, cuts: Row) -> NDArray[np.intp]:
+def _place(column: Row, cuts: Row, is_category: bool) -> NDArray[np.intp]:
     """Find the bin of each value; a missing one has the last, for itself."""
+    if is_category:  # a category lies between two cuts, in the order of codes
+        return np.minimum(column.astype(np.intp), len(cuts))
     places = np.searchsorted(cuts, column, side="right")
     missing = np.isnan(column)
     if missing.any():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -115,13 +116,17 @@ class Form:
                 for column in columns
             ]
             frame = pd.DataFrame(dict(enumerate(series)), copy=False)
-            frame.columns = pd.Index(self.names)
+            frame.columns = self._index.view()
             return frame
         if self.kind == "polars":
             import polars as pl
 
             return pl.DataFrame(dict(zip(self.names, columns, strict=True)))
         return np.column_stack(columns).astype(self.dtypes[0], copy=False)
+
+    @cached_property
+    def _index(self) -> pd.Index:
+        return pd.Index(self.names)
 
     def build_array(self, rows: NDArray[np.float64]) -> Any:
         """Build an array of this form from rows that hold numbers only."""

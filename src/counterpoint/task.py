@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from counterpoint.blackbox import Labels
 from counterpoint.blocks import Scalar, in_blocks
 from counterpoint.bounds import Mask, Rules
-from counterpoint.distances import Embedded, changed
+from counterpoint.distances import changed
+from counterpoint.distinct import distinct
 from counterpoint.population import Population
 from counterpoint.schema import Row, Rows
 from counterpoint.target import Target
@@ -29,6 +30,9 @@ T = TypeVar("T")
 
 # Rows of more features than this are dear, and fewer of them are asked about.
 WIDE = 25
+
+# So many entries are sorted as quickly as searched.
+FEW = 200
 
 Places = NDArray[np.intp]
 
@@ -129,9 +133,12 @@ class Task:
         return self.once("unlike", self._find_unlike)
 
     def nearest_unlike(self, count: int) -> Question:
-        """Find the known instances that are decided differently, nearest first over this task's features."""
+        """Find the known instances that are decided differently, nearest first over this task's features.
+
+        Of those that are the same in these features, it is the first.
+        """
         distance = self.known.distance.over(self.features)
-        unlike, known = self.unlike(), self.known.rows
+        unlike, known = self.once("unlike here", self._unlike_here), self.known.rows
         embedded = self.once("embedded unlike", lambda: distance.embed(known[unlike]))
         places = nearest(distance.measure(distance.embed(self.x), embedded), count)
         return Question(known[unlike[places.ravel()]], np.repeat(np.arange(len(self)), places.shape[1]))
@@ -161,11 +168,6 @@ class Task:
         free[self.features] = True
         return free & ~self.rules.frozen
 
-    @cached_property
-    def embedded(self) -> Embedded:
-        """The instances made ready for measuring."""
-        return self.known.distance.embed(self.x)
-
     def _with_x(
         self, work: Callable[[Rows, Rows], NDArray[Scalar]], rows: Rows, of: Places
     ) -> NDArray[Scalar]:
@@ -176,11 +178,16 @@ class Task:
         flips = self.flips(self.known.labels)
         return np.flatnonzero(flips if flips.any() else np.ones(len(flips)))
 
+    def _unlike_here(self) -> Places:
+        unlike = self.unlike()
+        here = self.known.rows[np.ix_(unlike, self.features)]
+        return unlike[distinct(here, np.zeros(len(here), dtype=np.intp), np.arange(len(here)))[0]]
+
 
 def nearest(away: Rows, count: int) -> Places:
     """Find the places of the smallest entries of each row, smallest first."""
-    if count >= away.shape[1]:
-        return np.argsort(away, axis=1, kind="stable")
+    if count >= away.shape[1] or away.shape[1] <= FEW:
+        return np.argsort(away, axis=1, kind="stable")[:, :count]
     places = np.sort(np.argpartition(away, count, axis=1)[:, :count], axis=1)
     order = np.argsort(np.take_along_axis(away, places, 1), axis=1, kind="stable")
     return np.asarray(np.take_along_axis(places, order, 1))
@@ -200,12 +207,18 @@ def first_of_each(of: Places, count: int) -> Places:
 def cheapest_of_each(price: Row, of: Places, count: int) -> Places:
     """Find the places of the cheapest rows of each instance, instance after instance, cheapest first."""
     order = np.lexsort([price, of])
-    return np.asarray(order[first_of_each(of[order], count)])
+    return np.asarray(order[_before(of[order]) < count])
 
 
 def before_each(of: Places) -> Places:
     """Count, for each row, the rows of the same instance that come before it."""
     order = np.argsort(of, kind="stable")
     before = np.empty(len(of), dtype=np.intp)
-    before[order] = np.arange(len(of)) - np.searchsorted(of[order], of[order])
+    before[order] = _before(of[order])
     return before
+
+
+def _before(of: Places) -> Places:
+    """Count as `before_each` does, where the rows of each instance follow one another."""
+    starts = np.flatnonzero(np.diff(of, prepend=-1))
+    return np.arange(len(of)) - np.repeat(starts, np.diff(starts, append=len(of)))

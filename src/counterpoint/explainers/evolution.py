@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from counterpoint.distinct import distinct
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.schema import Row, Rows
 from counterpoint.surrogate import Surrogate
-from counterpoint.task import Places, Question, Search, Task, nearest
+from counterpoint.task import Places, Question, Search, Task, cheapest_of_each, nearest
 
 # Rounds spent on coming nearer to x, once something flips.
-NEARER = 3
+NEARER = 2
 
 
 @dataclass
@@ -37,7 +38,7 @@ class Evolution(Explainer):
     islands
         Populations bred apart, so that not all end in the same corner.
     rounds
-        How many times the black box is asked at most; after the first flip only three times more.
+        How many times the black box is asked at most; after the first flip only twice more.
 
     Examples
     --------
@@ -48,7 +49,7 @@ class Evolution(Explainer):
     5
     """
 
-    population: int = 100
+    population: int = 75
     generations: int = 3
     islands: int = 4
     candidates: int = 300
@@ -63,21 +64,19 @@ class Evolution(Explainer):
         donors = task.known.rows[task.unlike()]
         nursery = _Nursery(task, Surrogate.of(task), task.rng(), donors, self.islands, self.population)
         parents, enough = nursery.founders(), np.full(len(task), np.inf)
-        finds, left = [task.x[:0]] * len(task), np.full(len(task), self.rounds)
+        finds, left = Question(task.x[:0], np.empty(0, dtype=np.intp)), np.full(len(task), self.rounds)
         while (left > 0).any():
             for _ in range(self.generations):
                 parents = nursery.next_generation(parents, enough)
             rows, of = self._best(parents.rows, np.flatnonzero(left > 0))
             flips = task.flips((yield Question(rows, of)))
             left -= 1
-            for instance in np.unique(of[flips]).tolist():
-                if not len(finds[instance]):
-                    left[instance] = min(left[instance], NEARER)
-                found = np.concatenate([finds[instance], rows[flips & (of == instance)]])
-                finds[instance] = nursery.nearest_distinct(found, instance)
-                enough[instance] = np.quantile(nursery.surrogate.score(finds[instance]), 0.1)
-            for instance in np.flatnonzero([len(found) > 0 for found in finds]).tolist():
-                parents.rows[instance] = np.resize(finds[instance], parents.rows.shape[2:])
+            flipped = np.setdiff1d(of[flips], finds.of)
+            left[flipped] = np.minimum(left[flipped], NEARER)
+            finds = nursery.nearest_distinct(
+                np.concatenate([finds.rows, rows[flips]]), np.concatenate([finds.of, of[flips]])
+            )
+            nursery.restart(parents.rows, enough, finds)
             parents = nursery.judged(parents.rows)
 
     def _best(self, parents: Rows, instances: Places) -> Question:
@@ -147,11 +146,19 @@ class _Nursery:
         order = np.take_along_axis(order, np.argsort(copy, axis=2, kind="stable"), 2)
         return everyone.take(order[..., : self.population])
 
-    def nearest_distinct(self, rows: Rows, instance: int) -> Rows:
-        """Keep the nearest rows of an instance, each once."""
-        rows = np.unique(rows, axis=0)
-        away = self.task.distance(rows, np.full(len(rows), instance))
-        return rows[np.argsort(away, kind="stable")][: self.population]
+    def nearest_distinct(self, rows: Rows, of: Places) -> Question:
+        """Keep the nearest rows of each instance, each once."""
+        first, _ = distinct(rows, of, np.arange(len(of)))
+        near = first[cheapest_of_each(self.task.distance(rows[first], of[first]), of[first], self.population)]
+        return Question(rows[near], of[near])
+
+    def restart(self, parents: Rows, enough: Row, finds: Question) -> None:
+        """Make what flips the parents on all islands, and the score of its least tenth enough."""
+        instances, starts, counts = np.unique(finds.of, return_index=True, return_counts=True)
+        cyclic = np.arange(self.islands * parents.shape[2]) % counts[:, None]
+        parents[instances] = finds.rows[starts[:, None] + cyclic].reshape(-1, *parents.shape[1:])
+        score = self.surrogate.score(finds.rows)
+        enough[instances] = score[np.lexsort([score, finds.of])][starts + (counts - 1) // 10]
 
     def _children(self, parents: Rows) -> Rows:
         """Take each value from one parent or the other, at times from a stranger, at times from x."""

@@ -73,7 +73,7 @@ class Guided(Explainer):
             pairs[np.arange(len(of)), feature[other]] = singles.values[of, other]
             candidates.append(Question(pairs, of))
         rows, of = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
-        yield task.project(rows, of)
+        yield Question(rows, of)
 
 
 def promising(score: Rows, price: Rows, count: int) -> Places:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Sphere(Explainer):
     True
     """
 
-    directions: int = 50
+    directions: int = 100
     radius: float = 4.0
     rounds: int = 3
     seed: int = 0
@@ -103,18 +103,22 @@ class _Rays:
 
     def question(self, task: Task, of: Places, radius: Row, ray: Places) -> Question:
         """Ask about the places so far along a direction from each x."""
+        free = np.flatnonzero(task.free)  # the other features stay as they are
+        # A missing number has no place to start from: it starts at the centre.
+        start = np.nan_to_num((task.x - self.centre) / self.spread)[:, free]
+        along = replace(self, **{name: getattr(self, name)[..., free] for name in vars(self)})
 
         def rows(of: Places, radius: Row, ray: Places) -> Rows:
-            return task.project(self._at(task.x[of], radius, ray), of).rows
+            result = task.x[of]
+            result[:, free] = along._at(result[:, free], start[of], radius, ray)
+            return task.project(result, of).rows
 
         return Question(in_blocks(task.x.shape[1], rows, of, radius, ray), of)
 
-    def _at(self, x: Rows, radius: Row, ray: Places) -> Rows:
-        """Go from each x so far along a direction."""
+    def _at(self, x: Rows, start: Rows, radius: Row, ray: Places) -> Rows:
+        """Go from each x, standardised as `start`, so far along a direction."""
         away = radius[:, None]
         kept = 1 / np.sqrt(1 + away**2)
-        # A missing number has no place to start from: it starts at the centre.
-        start = np.nan_to_num((x - self.centre) / self.spread)
         numbers = (start + away * self.steps[ray]) * kept * self.spread + self.centre
         switched = np.where(self.thresholds[ray] < 1 - kept, self.categories[ray], x)
         return np.where(self.is_category, switched, numbers)

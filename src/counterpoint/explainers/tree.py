@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
+from counterpoint.distinct import distinct
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.schema import Row, Rows
 from counterpoint.task import WIDE, Places, Question, Search, Task, nearest
@@ -83,6 +84,8 @@ class _Shadow:
         inner, left, right = _paths(tree.tree_)
         home = tree.apply(_in_float32(rows))
         leaves = [leaf for leaf in left if flips[home == leaf].any()]
+        # Of those in a leaf that are the same in the features that may change, one is enough.
+        members, _ = distinct(rows[:, task.features], home, np.flatnonzero(flips))
         return cls(
             feature=tree.tree_.feature[inner],
             threshold=tree.tree_.threshold[inner],
@@ -92,7 +95,7 @@ class _Shadow:
             goes_right=np.array([right[leaf] for leaf in leaves], dtype=np.bool_).reshape(
                 len(leaves), len(inner)
             ),
-            members=[np.flatnonzero(flips & (home == leaf)) for leaf in leaves],
+            members=[members[home[members] == leaf] for leaf in leaves],
             width=rows.shape[1],
         )
 
@@ -102,24 +105,27 @@ class _Shadow:
         failed = (self.goes_left & ~is_left) | (self.goes_right & is_left)  # instance × leaf × node
         impossible = np.asarray((failed & ~np.isin(self.feature, task.features)).any(axis=2))
         conditions = np.where(impossible, np.inf, failed.sum(axis=2))
-        fewest = np.argsort(conditions, axis=1, kind="stable")[:, :leaves]
+        used = np.zeros(conditions.shape, dtype=np.bool_)
+        np.put_along_axis(used, np.argsort(conditions, axis=1, kind="stable")[:, :leaves], True, axis=1)
+        used &= ~impossible
+        away, ends = self._away(task), np.cumsum([len(members) for members in self.members])
         rows, of = [task.x[:0]], [np.empty(0, dtype=np.intp)]
-        for leaf in np.unique(fewest).tolist():
-            of_leaf = np.flatnonzero(np.asarray(fewest == leaf).any(axis=1) & ~impossible[:, leaf])
-            members = self._nearest(task, leaf, of_leaf, instances)
+        for leaf in np.flatnonzero(used.any(axis=0)).tolist():
+            of_leaf = np.flatnonzero(used[:, leaf])
+            near = nearest(away[of_leaf, ends[leaf] - len(self.members[leaf]) : ends[leaf]], instances)
+            members = task.known.rows[self.members[leaf][near]]
             # Once with only the features that failed conditions name, which changes less, and once as is.
             fewer = np.where(self._named(failed[of_leaf, leaf])[:, None], members, task.x[of_leaf, None])
             rows += [fewer.reshape(-1, task.x.shape[1]), members.reshape(-1, task.x.shape[1])]
             of += [np.repeat(of_leaf, members.shape[1])] * 2
         return Question(np.concatenate(rows), np.concatenate(of))
 
-    def _nearest(self, task: Task, leaf: int, of: Places, count: int) -> Rows:
-        """Find the members of a leaf nearest to some of the task's: instance × member × feature."""
+    def _away(self, task: Task) -> Rows:
+        """Measure how far each x is from the members of all leaves, leaf after leaf."""
         distance = task.known.distance.over(task.features)
-        members, known = self.members[leaf], task.known.rows
-        embedded = task.once(("members", leaf), lambda: distance.embed(known[members]))
-        places = nearest(distance.measure(distance.embed(task.x[of]), embedded), count)
-        return np.asarray(known[members[places]])
+        places = np.concatenate([np.empty(0, dtype=np.intp), *self.members])
+        embedded = task.once("members", lambda: distance.embed(task.known.rows[places]))
+        return distance.measure(distance.embed(task.x), embedded)
 
     def _named(self, failed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Tell which features the failed conditions name."""
