@@ -120,7 +120,7 @@ def load(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(cp.Sphere(seed=3).fit(lambda rows: rows[:, 0] > 0, X), folder + "/sphere.cp")
     ...     load(folder + "/sphere.cp", lambda rows: rows[:, 0] > 0)
-    Sphere(directions=50, radius=4.0, rounds=3, seed=3)
+    Sphere(directions=100, radius=4.0, rounds=3, seed=3)
     """
     saved = _read(Path(path))
     if saved.rule and rule is None:
