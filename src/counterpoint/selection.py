@@ -189,12 +189,12 @@ def implausibility(task: Task, finds: Finds) -> Row:
 BALANCED = Selection()
 CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2, redundancy=0.0, dispersion=0.0)
 DIVERSE = Selection(
-    distance=0.04, implausibility=0.05, changes=0.17, redundancy=0.5, dispersion=0.45, most=400
+    distance=0.04, implausibility=0.05, changes=0.17, redundancy=0.5, dispersion=0.53, most=400
 )
-PLAUSIBLE = Selection(distance=0.2, implausibility=2.0, changes=0.17, redundancy=0.3, dispersion=1.3)
+PLAUSIBLE = Selection(distance=0.2, implausibility=2.0, changes=0.12, redundancy=0.3, dispersion=1.6)
 SPARSE = Selection(distance=0.8, implausibility=0.2, changes=0.8, redundancy=0.3, dispersion=0.0)
 VARIED = Selection(
-    distance=0.06, implausibility=0.23, changes=0.32, redundancy=0.4, dispersion=0.46, most=300
+    distance=0.07, implausibility=0.21, changes=0.29, redundancy=0.4, dispersion=0.49, most=800
 )
 
 NAMED: Mapping[str, Selection] = {
