@@ -26,6 +26,9 @@ from counterpoint.task import Places, Task, nearest
 # Instance × candidate × feature, or × candidate.
 Stack = NDArray[np.float64]
 
+# Instances are chosen for together while their tables have no more cells than this.
+TOGETHER = 4 * CELLS
+
 # Plausibility is measured against the known instances around x: so many, out of a sample of so many.
 NEAR = 100
 REFERENCE = 5_000
@@ -154,7 +157,7 @@ def _alike(candidates: Sequence[Places], width: int) -> Iterator[list[int]]:
     for instance, places in enumerate(candidates):
         groups.setdefault(len(places), []).append(instance)
     for count, instances in groups.items():
-        size = max(1, 4 * CELLS // (max(1, count) * max(1, count, width)))
+        size = max(1, TOGETHER // (max(1, count) * max(1, count, width)))
         for start in range(0, len(instances) if count > 1 else 0, size):
             yield instances[start : start + size]
 
@@ -194,7 +197,7 @@ DIVERSE = Selection(
 PLAUSIBLE = Selection(distance=0.2, implausibility=2.0, changes=0.12, redundancy=0.3, dispersion=1.6)
 SPARSE = Selection(distance=0.8, implausibility=0.2, changes=0.8, redundancy=0.3, dispersion=0.0)
 VARIED = Selection(
-    distance=0.07, implausibility=0.21, changes=0.29, redundancy=0.4, dispersion=0.49, most=800
+    distance=0.072, implausibility=0.216, changes=0.292, redundancy=0.4, dispersion=0.494, most=800
 )
 
 NAMED: Mapping[str, Selection] = {
