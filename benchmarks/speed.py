@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--instances", type=int, default=100)
     parser.add_argument("--alone", type=int, default=20, help="how many instances to explain one by one")
     parser.add_argument("--k", type=int, default=10)
-    parser.add_argument("--pairs", type=int, default=5, help="how often to race against the bulk call")
+    parser.add_argument("--pairs", type=int, default=15, help="how often to race against the bulk call")
     options = parser.parse_args(arguments)
 
     trained = train(NAME)
