@@ -158,6 +158,12 @@ def test_parameters_that_make_no_sense_are_refused_by_name(kind: type, wrong: di
 # ---------------------------------------------------------------- Neighbours
 
 
+def test_neighbours_that_are_the_same_in_what_may_change_are_one() -> None:
+    X = np.column_stack([np.repeat([0.0, 6.0, 7.0, 8.0], 5), np.arange(20.0)])
+    (question,) = drive(cp.Neighbours(candidates=3).search(pose(X, X[:1], right, immutable=[1])), right)
+    assert sorted(question.rows[:, 0]) == [6.0, 7.0, 8.0]
+
+
 def test_neighbours_asks_about_the_nearest_unlike_instances_nearest_first() -> None:
     task = pose(GRID, GRID[:1], right)
     (question,) = drive(cp.Neighbours(candidates=4).search(task), right)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -250,6 +251,23 @@ def test_implausibility_is_the_distance_to_the_nearest_known_instance() -> None:
         implausibility(TASK, found(rows)), TASK.known.distance.between(rows, TASK.known.rows).min(axis=1)
     )
     np.testing.assert_allclose(implausibility(TASK, found(X[:5])), 0.0, atol=1e-12)
+
+
+def test_implausibility_counts_what_may_not_change_too() -> None:
+    people = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 2] > 0, "u", "v"), "d": X[:, 2]})
+    plain = cp.Schema.infer(people)
+    task = cp.Task(
+        x=plain.encode(people)[:2],
+        decisions=np.zeros(2, dtype=bool),
+        k=3,
+        known=Population.of(plain, plain.encode(people), X[:, 0] > 0),
+        features=np.arange(4),
+        rules=replace(Rules.of(plain), frozen=np.array([False, True, True, False])),
+        target=Target(),
+    )
+    rows = [task.x[i] + np.array([1.0, 0.0, 0.0, 0.5]) * np.arange(1, 4)[:, None] for i in range(2)]
+    expected = task.known.distance.between(np.concatenate(rows), task.known.rows).min(axis=1)
+    np.testing.assert_allclose(implausibility(task, found(*rows)), expected)
 
 
 def test_what_lies_on_the_way_to_a_choice_or_behind_it_comes_last() -> None:

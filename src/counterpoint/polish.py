@@ -6,12 +6,14 @@ asks about all prefixes of a restoration at once, and a line search asks about s
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from counterpoint.blackbox import Labels
 from counterpoint.blocks import in_blocks
 from counterpoint.bounds import Mask
 from counterpoint.distinct import distinct
@@ -62,8 +64,11 @@ class Polish:
             if getattr(self, name) < 0:
                 raise ValueError(f"Polish.{name} must be at least 0, got {getattr(self, name)}.")
 
-    def search(self, task: Task, rows: Rows, of: Places) -> Refinement:
-        """Make flipping rows smaller: fewer changes, cheaper ones, then shorter ones."""
+    def search(self, task: Task, rows: Rows, of: Places) -> Generator[Question, Labels, Question]:
+        """Make flipping rows smaller: fewer changes, cheaper ones, then shorter ones.
+
+        It returns rows and which instance each is about, fewer than it was given where some became the same.
+        """
         rows = yield from improve(task, rows, of, restored(task, rows, of))
         # Different starts fall on the same point.
         first, _ = distinct(rows, of, np.arange(len(of)))
@@ -72,7 +77,7 @@ class Polish:
         rows, of = rows[near], of[near]
         candidates = restored(task, rows, of) + exchanged(task, rows, of)
         rows = yield from improve(task, rows, of, candidates)
-        return (yield from shrink(task, rows, of, self.rounds))
+        return Question((yield from shrink(task, rows, of, self.rounds)), of)
 
 
 class Candidates(NamedTuple):
