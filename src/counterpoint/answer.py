@@ -51,5 +51,11 @@ class Answer:
     target: str = "any other decision"
     codec: str = ""
 
+    def __post_init__(self) -> None:
+        if len({row.tobytes() for row in self.rows}) < len(self.rows):
+            raise ValueError(
+                f"An answer must hold each counterfactual once, got {len(self.rows)} with copies."
+            )
+
     def __len__(self) -> int:
         return len(self.rows)

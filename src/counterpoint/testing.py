@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.distances import changed
+from counterpoint.engine import step
 from counterpoint.explainers.base import Explainer
 from counterpoint.explanation import Explanation
 from counterpoint.schema import Feature, Rows, Schema
@@ -169,9 +170,7 @@ def _bounded(search: Search) -> Search:
     """Run a search that may ask so many questions and no more."""
     labels = None
     for _ in range(ROUNDS + 1):
-        try:
-            question = next(search) if labels is None else search.send(labels)
-        except StopIteration:
+        if (question := step(search, labels)) is None:
             return
         labels = yield question
     raise _EndlessError
