@@ -121,9 +121,9 @@ def test_a_codec_of_the_users_own_explains_series() -> None:
     assert (model.predict(explanation.counterfactuals) != explanation.decision).all()
 
 
-@pytest.mark.parametrize("shape", [(0, 40), (1, 40), (3, 40)])
-def test_series_of_any_number_of_channels_get_a_codec_that_is_named(shape: tuple[int, int]) -> None:
-    X, y = waves(200, channels=shape[0] or None)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_series_of_any_number_of_channels_get_a_codec_that_is_named(channels: int) -> None:
+    X, y = waves(200, channels=channels)
     model = Flat(X, y)
     explainer = cp.Ensemble().fit(model, X)
     explanation = explainer.explain(X[1], k=3)
