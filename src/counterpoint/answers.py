@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -135,7 +135,7 @@ class Answers:
         self._fitted, self._settings, self._instances, self._seed = fitted, settings, instances, seed
         self._decisions: list[Any] = [None] * len(instances.rows)
         self._done: dict[int, Explanation] = {}
-        self._before = replace(fitted.blackbox.count)
+        self._searching: set[int] = set()
         self.blackbox = fitted.blackbox.about(instances)
         self.failed: dict[int, Exception] = {}
 
@@ -152,6 +152,7 @@ class Answers:
                 self._answer_at_once(place)
             else:
                 groups.setdefault(self._settings.target.key(decision), []).append(place)
+        self._searching = set().union(*groups.values())
         return [np.array(places) for places in groups.values()]
 
     def open(self, group: Places) -> tuple[Task, Pool]:
@@ -167,10 +168,15 @@ class Answers:
             settings.max_changes,
         )
         obeys = None if fitted.rule is None else partial(self._obeys, fitted.rule, group)
-        return task, Pool(task, settings.budget, fitted.blackbox.rows_in, obeys)
+        return task, Pool(task, settings.budget, self._rows_left, obeys)
+
+    def _rows_left(self) -> float:
+        """Estimate how many rows of each instance can still be asked about: all groups share the time."""
+        return self.blackbox.rows_in(self._settings.budget.seconds_left()) / max(1, len(self._searching))
 
     def close(self, group: Places, pool: Pool, finds: Finds, chosen: list[Places]) -> None:
         """Make what was chosen for a group of instances into explanations."""
+        self._searching.difference_update(group.tolist())
         for instance, (place, picked) in enumerate(zip(group.tolist(), chosen, strict=True)):
             if instance in pool.failed:
                 self.failed[place] = pool.failed[instance]
@@ -201,8 +207,8 @@ class Answers:
         finished = Explanations(
             [self._done[place] for place in places],
             self._fitted.schema,
-            count.calls - self._before.calls,
-            count.rows - self._before.rows,
+            count.calls,
+            count.rows,
             labels.take(places) if self.failed else labels,
         )
         if self.failed:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint.readonly import make_read_only
 from counterpoint.schema import EXACT, Feature, Row, Rows, Schema
 
 Mask = NDArray[np.bool_]
@@ -110,6 +111,9 @@ class Rules:
     is_category: Mask
     categories: Mask
     grid: Grid
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
 
     @classmethod
     def of(cls, schema: Schema) -> Rules:

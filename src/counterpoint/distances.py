@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from counterpoint.readonly import make_read_only
 from counterpoint.schema import Row, Rows, Schema
 from counterpoint.threads import one_thread_of_blas
 
@@ -63,6 +64,9 @@ class Distance:
     weight: Row  # the price of one unit (continuous) or of a change (categorical)
     lost: Row  # the further price of a number that is missing on one side only
     per_category: float
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
 
     @classmethod
     def fit(cls, schema: Schema, rows: Rows) -> Distance:

@@ -141,7 +141,7 @@ class Budget:
     deadline: float | None = None
 
     def seconds_left(self) -> float:
-        """How much time is left."""
+        """How much time is left, below 0 if it is over."""
         return np.inf if self.deadline is None else self.deadline - monotonic()
 
 
