@@ -5,7 +5,6 @@ Nothing is computed before it is asked for, so that a hundred thousand answers a
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, overload
@@ -18,6 +17,7 @@ from counterpoint import render, sentences
 from counterpoint.answer_json import Document
 from counterpoint.explanation import Explanation
 from counterpoint.schema import Schema
+from counterpoint.shortfall import total
 from counterpoint.stack import Stack
 from counterpoint.tables import Form
 
@@ -180,8 +180,7 @@ class Explanations(Sequence[Explanation]):
             ("Model", f"{self.model_calls:,} calls, {self.model_rows:,} rows"),
         )
         shares = self.importance()[:TOP]
-        reasons = Counter(item.shortfall.reason for item in self if item.shortfall).most_common(TOP)
-        notes = [f"{count:,} of {n:,} instances got fewer than asked for: {why}" for why, count in reasons]
+        notes = total(item.shortfall for item in self)
         # Of images and series it would be a list of single cells.
         cells = bool(self.schema.form.shape)
         listed = tuple((str(name), float(share)) for name, share in shares.items() if share and not cells)
