@@ -144,7 +144,7 @@ class Answers:
         self._decisions: list[Any] = [None] * len(instances.rows)
         self._done: dict[int, Explanation] = {}
         self._before = replace(fitted.blackbox.count)
-        self.blackbox = fitted.blackbox.about(instances)
+        self.blackbox = self._fitted.blackbox.about(instances)
         self.failed: dict[int, Exception] = {}
 
     def __len__(self) -> int:
