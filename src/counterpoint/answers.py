@@ -14,10 +14,11 @@ from counterpoint.blackbox import BlackBox, Labels, is_continuous
 from counterpoint.bounds import Mask, Rules
 from counterpoint.distances import Distance, Euclidean
 from counterpoint.distinct import distinct
+from counterpoint.edges import Choose, Found, keep_off_edges
 from counterpoint.engine import Budget, label
 from counterpoint.explanation import Explanation
 from counterpoint.explanations import Explanations
-from counterpoint.pool import Finds, Pool
+from counterpoint.pool import Pool
 from counterpoint.population import Population
 from counterpoint.schema import Rows, Schema
 from counterpoint.shortfall import Shortfall, Why
@@ -144,6 +145,7 @@ class Answers:
         self._decisions: list[Any] = [None] * len(instances.rows)
         self._done: dict[int, Explanation] = {}
         self._searching: set[int] = set()
+        self._found: list[Found] = []
         self.blackbox = self._fitted.blackbox.about(instances)
         self.failed: dict[int, Exception] = {}
 
@@ -179,16 +181,28 @@ class Answers:
             settings.max_changes,
         )
         obeys = None if fitted.rule is None else partial(self._obeys, fitted.rule, group)
-        return task, Pool(task, settings.budget, self._rows_left, obeys)
+        return task, Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys)
 
     def _rows_left(self) -> float:
         """Estimate how many rows of each instance can still be asked about: all groups share the time."""
         return self.blackbox.rows_in(self._settings.budget.seconds_left()) / max(1, len(self._searching))
 
-    def close(self, group: Places, pool: Pool, finds: Finds, chosen: list[Places]) -> None:
+    def close(self, found: Found) -> None:
+        """Keep what was found for a group of instances until all of its wave are done."""
+        self._searching.difference_update(found.instances.tolist())
+        self._found.append(found)
+
+    def finish(self, choose: Choose) -> None:
+        """Make what was chosen for the instances of a wave into explanations, once it holds in any batch."""
+        keep_off_edges(self._found, self.blackbox, choose, self._settings.budget)
+        for found in self._found:
+            self._explain(found)
+        self._found = []
+
+    def _explain(self, found: Found) -> None:
         """Make what was chosen for a group of instances into explanations."""
-        self._searching.difference_update(group.tolist())
-        for instance, (place, picked) in enumerate(zip(group.tolist(), chosen, strict=True)):
+        pool, finds = found.pool, found.finds
+        for instance, (place, picked) in enumerate(zip(found.instances.tolist(), found.chosen, strict=True)):
             if instance in pool.failed:
                 self.failed[place] = pool.failed[instance]
                 continue
@@ -207,8 +221,8 @@ class Answers:
                 shortfall=self._shortfall(
                     len(places), len(finds.places(instance)), asked, pool.stopped.get(instance)
                 ),
-                model_calls=1 + int(pool.calls[instance]),
-                model_rows=1 + asked,
+                model_calls=1 + int(pool.calls[instance] + (found.checks[instance] > 0)),
+                model_rows=1 + asked + int(found.checks[instance]),
             )
 
     def explanations(self) -> Explanations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from time import monotonic
@@ -19,6 +20,10 @@ from counterpoint.view import Instances, Places, View
 # A question is split into calls of at most so many rows, and so many cells.
 MAX_ROWS = 100_000
 MAX_CELLS = 50_000_000
+
+# So many rows in a batch, and so many of them alone, show whether a model's numbers depend on the batch.
+BATCH = 64
+PROBES = 16
 
 # What the model says of rows: one entry a row, of any dtype; two-dimensional where it gives scores.
 Labels = NDArray[Any]
@@ -79,6 +84,7 @@ class BlackBox:
         self.max_rows = max(1, min(MAX_ROWS, max_cells // max(1, len(view.schema.features))))
         self.count = Count()
         self._ever = Count()  # also what other runs asked, to know how fast the model is
+        self._depends: dict[str, bool] = {}  # once it is known, shared by all runs
         self._good: tuple[Rows, Places] | None = None
         self._about = Instances(np.empty((0, 0)), np.empty((0, 0)))
 
@@ -93,6 +99,48 @@ class BlackBox:
         box = copy(self)
         box.view = view
         return box
+
+    def loosened(self) -> BlackBox:
+        """Give the same black box, to be asked about rows with fractions where columns hold whole numbers."""
+        return self.seen_by(self.view.loosened())
+
+    @property
+    def is_known_to_depend(self) -> bool:
+        """Whether the model's numbers were seen to depend on the batch."""
+        return self._depends.get("batch", False)
+
+    def depends_on_batch(self, rows: Rows, of: Places) -> bool:
+        """Tell whether the model's numbers depend on what else it is asked about, by asking about rows alone.
+
+        Its scores are compared bit by bit, if it has any, and its decisions otherwise.
+        """
+        if "batch" not in self._depends:
+            scores, many = self._scores_function(), np.arange(BATCH) % len(rows)
+            together = self._numbers(rows[many], of[many], scores)
+            alone = [self._numbers(rows[[i]], of[[i]], scores)[0] for i in range(min(PROBES, len(rows)))]
+            depends = any(not np.array_equal(one, other) for one, other in zip(alone, together, strict=False))
+            if not depends and len(alone) < PROBES:
+                return False  # of these rows; there may be others
+            self._depends["batch"] = depends
+        return self._depends["batch"]
+
+    def _numbers(self, rows: Rows, of: Places, scores: Callable[[Any], Any] | None) -> Labels:
+        """Ask for scores, or for labels of a model without scores."""
+        if scores is None:
+            return self.predict(rows, of)
+        self._count(len(rows))
+        return np.asarray(scores(self.view.decode(rows, self._about, of)))
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the model gives numbers by which it decides."""
+        return self._scores_function() is not None
+
+    def _scores_function(self) -> Callable[[Any], Any] | None:
+        """Find the model's own scores; of a bound method such as ``model.predict``, those of its model."""
+        owner = getattr(self.model, "__self__", self.model)
+        found = (getattr(owner, name, None) for name in ("decision_function", "predict_proba"))
+        return next((each for each in found if callable(each)), None)
 
     def predict(self, rows: Rows, of: Places | None = None) -> Labels:
         """Label rows, in as few calls as the row limit allows; `of` says which instance each is about."""
@@ -113,9 +161,7 @@ class BlackBox:
 
     def _call(self, rows: Rows, of: Places) -> Labels:
         table = self.view.decode(rows, self._about, of)
-        for count in (self.count, self._ever):
-            count.calls += 1
-            count.rows += len(rows)
+        self._count(len(rows))
         started = monotonic()
         try:
             output = self._ask(table)
@@ -126,6 +172,11 @@ class BlackBox:
         labels = _labels(output, len(rows))
         self._good = rows[:1], of[:1]
         return labels
+
+    def _count(self, rows: int) -> None:
+        for count in (self.count, self._ever):
+            count.calls += 1
+            count.rows += rows
 
     def rows_in(self, seconds: float) -> float:
         """Estimate how many rows the model labels in a time, from all it has labelled so far."""

@@ -8,7 +8,7 @@ number of instances, explainers or candidates. `Lockstep` merges the questions o
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -139,6 +139,10 @@ class Budget:
 
     rows: int | None = None
     deadline: float | None = None
+
+    def less(self, rows: int) -> Budget:
+        """Set some rows aside, if they are few of what may be asked about."""
+        return self if self.rows is None or self.rows < 10 * rows else replace(self, rows=self.rows - rows)
 
     def seconds_left(self) -> float:
         """How much time is left, below 0 if it is over."""

@@ -19,6 +19,7 @@ from tqdm.auto import tqdm
 from counterpoint.answers import Answers, Fitted, IncompleteError, Settings
 from counterpoint.bounds import Rules
 from counterpoint.codecs import Codec
+from counterpoint.edges import Found
 from counterpoint.engine import run
 from counterpoint.explanation import Explanation
 from counterpoint.explanations import Explanations
@@ -257,6 +258,7 @@ class Explainer(ABC):
                 wave = np.arange(start, min(count, start + size))
                 groups = answers.groups(wave)
                 answers.failed |= run(groups, partial(self._answer, answers), answers.blackbox)
+                answers.finish(self.choose)
                 bar.update(len(wave))
         return answers.explanations()
 
@@ -265,7 +267,7 @@ class Explainer(ABC):
         task, pool = answers.open(group)
         yield from self.gather(task, pool)
         finds = pool.finds()
-        answers.close(group, pool, finds, self.choose(task, finds))
+        answers.close(Found(group, task, pool, finds, self.choose(task, finds)))
 
 
 def at_least(least: float, explainer: object, *names: str) -> None:
