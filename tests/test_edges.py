@@ -1,5 +1,6 @@
 """Answers on the edge of a decision: every one flips alone, with the other answers, and in any batch."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,16 +93,19 @@ def test_categories_alone_can_be_on_the_edge_too() -> None:
 
 
 class Counting:
-    """Counts the calls of a model, and refuses fractions in whole columns if it is told to."""
+    """Counts the calls of a model, and lets its scores be seen if it is told to."""
 
-    def __init__(self, decide: Any, strict: bool = False) -> None:
-        self.decide, self.strict, self.calls = decide, strict, 0
+    def __init__(self, decide: Any, scores: Any = None) -> None:
+        self.decide, self.calls = decide, 0
+        if scores is not None:
+            self.predict_proba = partial(self.counted, scores)
 
     def predict(self, table: pd.DataFrame) -> np.ndarray:
+        return self.counted(self.decide, table)
+
+    def counted(self, function: Any, table: pd.DataFrame) -> np.ndarray:
         self.calls += 1
-        if self.strict and table["age"].dtype != np.int64:
-            raise TypeError("age must be a whole number")
-        return np.asarray(self.decide(table))
+        return np.asarray(function(table))
 
 
 def loans() -> pd.DataFrame:
@@ -109,10 +113,11 @@ def loans() -> pd.DataFrame:
     return pd.DataFrame({"age": rng.integers(18, 80, 400), "income": rng.gamma(4, 10, 400)})
 
 
-def test_an_ordinary_model_is_asked_once_more() -> None:
+@pytest.mark.parametrize("shows_scores", [False, True])
+def test_an_ordinary_model_is_asked_once_more(shows_scores: bool) -> None:
     X = loans()
-    forest = RandomForestClassifier(20, random_state=0).fit(X, X["age"] + X["income"] > 80)
-    model = Counting(forest.predict)
+    forest = RandomForestClassifier(21, random_state=0).fit(X, X["age"] + X["income"] > 80)
+    model = Counting(forest.predict, forest.predict_proba if shows_scores else None)
     explainer = cp.Neighbours().fit(model, X)
     model.calls = 0
     answers = explainer.explain_many(X[:50], progress=False)
@@ -120,14 +125,23 @@ def test_an_ordinary_model_is_asked_once_more() -> None:
     assert sum(map(len, answers)) == 250
 
 
-@pytest.mark.parametrize("strict", [False, True], ids=["any numbers", "whole numbers only"])
-def test_a_limit_of_a_rule_is_kept_as_an_answer(strict: bool) -> None:
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_a_limit_of_a_rule_is_kept_as_an_answer(dtype: Any) -> None:
     """At 65 the decision changes, in any batch: it lies on the edge, and nothing nearer flips."""
-    X = loans()
-    model = Counting(lambda table: table["age"] >= 65, strict)
+    X = loans().astype({"age": dtype})
+    model = Counting(lambda table: table["age"] >= 65)
     explainer = cp.BruteForce(bins=62).fit(model, X)
     answers = explainer.explain_many(X[X["age"] < 60][:50], k=1, progress=False)
     assert (answers.frame["age"] == 65).all()
+
+
+def test_a_model_without_scores_is_looked_at_by_moving_rows() -> None:
+    X, card = scorecard(1)
+    X = X.astype(np.float64)
+    answers = cp.Ensemble(selection=cp.CLOSE).fit(lambda rows: card.predict(rows), X)
+    for answer in answers.explain_many(X[:60], progress=False):
+        assert len(answer) == 5
+        assert all(flips_alone(card, answer))
 
 
 def test_limits_of_rows_hold_with_the_check() -> None:

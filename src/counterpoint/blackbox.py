@@ -100,47 +100,40 @@ class BlackBox:
         box.view = view
         return box
 
-    def loosened(self) -> BlackBox:
-        """Give the same black box, to be asked about rows with fractions where columns hold whole numbers."""
-        return self.seen_by(self.view.loosened())
+    def scores(self, rows: Rows, of: Places) -> NDArray[Any] | None:
+        """Give the numbers by which the model decides about rows; None if it has none to show.
+
+        These are those of its ``decision_function`` or ``predict_proba``; of a bound method such as
+        ``model.predict``, of the model that it belongs to.
+        """
+        owner = getattr(self.model, "__self__", self.model)
+        found = (getattr(owner, name, None) for name in ("decision_function", "predict_proba"))
+        method = next((each for each in found if callable(each)), None)
+        if method is None:
+            return None
+        self._count(len(rows))
+        try:
+            numbers = np.asarray(method(self.view.decode(rows, self._about, of)))
+        except Exception:  # it is asked out of care only; predict is what counts
+            return None
+        fits = numbers.ndim in (1, 2) and len(numbers) == len(rows) and numbers.dtype.kind == "f"
+        return numbers if fits else None
 
     @property
     def is_known_to_depend(self) -> bool:
         """Whether the model's numbers were seen to depend on the batch."""
         return self._depends.get("batch", False)
 
-    def depends_on_batch(self, rows: Rows, of: Places) -> bool:
-        """Tell whether the model's numbers depend on what else it is asked about, by asking about rows alone.
-
-        Its scores are compared bit by bit, if it has any, and its decisions otherwise.
-        """
+    def depends_on_batch(self, ask: Callable[[Places], NDArray[Any]], count: int) -> bool:
+        """Tell whether what `ask` says of places among `count` rows depends on how many it is asked about."""
         if "batch" not in self._depends:
-            scores, many = self._scores_function(), np.arange(BATCH) % len(rows)
-            together = self._numbers(rows[many], of[many], scores)
-            alone = [self._numbers(rows[[i]], of[[i]], scores)[0] for i in range(min(PROBES, len(rows)))]
+            together = ask(np.arange(BATCH) % count)
+            alone = [ask(np.array([place]))[0] for place in range(min(PROBES, count))]
             depends = any(not np.array_equal(one, other) for one, other in zip(alone, together, strict=False))
             if not depends and len(alone) < PROBES:
                 return False  # of these rows; there may be others
             self._depends["batch"] = depends
         return self._depends["batch"]
-
-    def _numbers(self, rows: Rows, of: Places, scores: Callable[[Any], Any] | None) -> Labels:
-        """Ask for scores, or for labels of a model without scores."""
-        if scores is None:
-            return self.predict(rows, of)
-        self._count(len(rows))
-        return np.asarray(scores(self.view.decode(rows, self._about, of)))
-
-    @property
-    def has_scores(self) -> bool:
-        """Whether the model gives numbers by which it decides."""
-        return self._scores_function() is not None
-
-    def _scores_function(self) -> Callable[[Any], Any] | None:
-        """Find the model's own scores; of a bound method such as ``model.predict``, those of its model."""
-        owner = getattr(self.model, "__self__", self.model)
-        found = (getattr(owner, name, None) for name in ("decision_function", "predict_proba"))
-        return next((each for each in found if callable(each)), None)
 
     def predict(self, rows: Rows, of: Places | None = None) -> Labels:
         """Label rows, in as few calls as the row limit allows; `of` says which instance each is about."""

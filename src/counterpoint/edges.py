@@ -1,9 +1,10 @@
 """Answers on the very edge of a decision, and what is chosen in their place.
 
 A model may round differently alone than in a batch: a product of matrices is added up in another order. A row
-on the very edge of a decision then flips in one call and not in the next. So all chosen rows are asked about
-once more, each moved by a billionth one way and the other. Where both flip, no rounding can undo the answer.
-Where one does not, and the model's numbers do depend on the batch, another counterfactual is chosen.
+on the very edge of a decision then flips in one call and not in the next. So it is looked at how close to the
+edge the chosen rows are: by the model's scores, if it has any; otherwise by asking about the rows again, each
+moved by a billionth one way and the other. Where one lies on the edge, and the model's numbers do depend on
+the batch, another counterfactual is chosen.
 """
 
 from __future__ import annotations
@@ -13,17 +14,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoint.blackbox import BATCH, BlackBox, Labels, ModelError, is_continuous
+from counterpoint.blackbox import BATCH, BlackBox, Labels, is_continuous
 from counterpoint.bounds import Mask
 from counterpoint.distances import changed
 from counterpoint.engine import Budget
 from counterpoint.pool import Finds, Pool
-from counterpoint.schema import Rows, Schema
+from counterpoint.schema import Row, Rows, Schema
 from counterpoint.task import Places, Task, cheapest_of_each
 
 # Rows are moved by this share of their numbers: far more than rounding does, far less than anyone minds.
 NUDGE = 2.0**-30
 NUDGE_OF_FLOAT32 = 2.0**-16
+
+# Scores that are no further apart than this, in units of the largest, are on the edge.
+NUDGE_OF_SCORES = 2.0**-26
 
 # So often other rows are chosen at most, each time from so many; what lies on the edge then is left out.
 ROUNDS = 4
@@ -107,52 +111,73 @@ def keep_off_edges(founds: Sequence[Found], blackbox: BlackBox, choose: Choose, 
 
 
 class _Check:
-    """Asks again about chosen rows of several groups, all together."""
+    """Looks again at chosen rows of several groups, all together."""
 
     def __init__(self, asked: Sequence[tuple[Found, Places]], blackbox: BlackBox) -> None:
         self._asked, self._blackbox = asked, blackbox
         self._rows = np.concatenate([found.finds.rows[places] for found, places in asked])
+        self._labels = np.concatenate([found.finds.labels[places] for found, places in asked])
         self._of = np.concatenate([found.instances[found.finds.of[places]] for found, places in asked])
+        self._known = asked[0][0].task.known
 
     def safe(self, probing: bool) -> Mask:
         """Tell which rows flip in any batch; `probing` lets the model be asked about rows one by one."""
-        nudges = self._nudges()
-        moves = nudges.any(axis=1)
-        safe = self._flips_both_ways(nudges) & moves
+        for look in (self._by_output, self._by_scores, self._by_moving):
+            if (safe := look()) is not None:
+                break
+        assert safe is not None
         if safe.all():
             return safe
-        depends = self._depends_on_batch(~safe) if probing else self._blackbox.is_known_to_depend
+        by_numbers = look != self._by_moving
+        depends = self._depends(~safe, by_numbers) if probing else self._blackbox.is_known_to_depend
         if not depends:
             return np.ones(len(safe), dtype=np.bool_)
-        for place in np.flatnonzero(~moves).tolist():  # there is no way off the edge but to look
-            safe[place] = self._flips_alone(place)
+        if not by_numbers:  # of some there is no other way to tell
+            for place in np.flatnonzero(~safe & ~self._nudges().any(axis=1)).tolist():
+                safe[place] = self._flips_alone(place)
         return safe
 
-    def _depends_on_batch(self, on_edge: Mask) -> bool:
-        """Tell whether the model decides otherwise in other batches; known instances show it, if they can."""
-        known = self._asked[0][0].task.known
-        tells = self._blackbox.has_scores or is_continuous(known.labels)
-        if tells and self._is_direct:
-            rows = known.rows[:BATCH]
-            return self._blackbox.depends_on_batch(rows, np.zeros(len(rows), dtype=np.intp))
-        return self._blackbox.depends_on_batch(self._rows[on_edge], self._of[on_edge])
+    def _by_output(self) -> Mask | None:
+        """Look whether outputs that are numbers would still be wanted if they were a little larger or smaller."""
+        if not is_continuous(self._labels, self._blackbox.model):
+            return None
+        size = NUDGE * np.maximum(np.abs(self._labels), np.abs(self._known.labels).max())
+        return self._flips(self._labels + size) & self._flips(self._labels - size)
 
-    @property
-    def _is_direct(self) -> bool:
-        return self._blackbox.view.latent is self._blackbox.view.schema
+    def _by_scores(self) -> Mask | None:
+        """Look how far the scores of the decision made and of the next one are apart."""
+        scores = self._blackbox.scores(self._rows, self._of)
+        if scores is None:
+            return None
+        if scores.ndim == 1:
+            scores = np.stack([-scores, scores], axis=1) / 2
+        classes = self._blackbox.classes()
+        far = _gap(scores) > NUDGE_OF_SCORES * max(1.0, float(np.abs(scores).max()))
+        decided = (
+            np.array(classes)[scores.argmax(axis=1)] if len(classes) == scores.shape[1] else self._labels
+        )
+        # Some models decide by another threshold: their scores do not tell.
+        return far if (decided == self._labels)[far].all() else None
 
-    def _flips_both_ways(self, nudges: Rows) -> Mask:
-        """Tell which rows flip when they are moved a little, one way and the other."""
-        if not nudges.any():
-            return np.zeros(len(self._rows), dtype=np.bool_)
+    def _by_moving(self) -> Mask:
+        """Look whether rows flip when they are moved a little, one way and the other."""
+        nudges = self._nudges()
         moved = np.concatenate([self._rows + nudges, self._rows - nudges])
-        try:
-            labels = self._blackbox.loosened().predict(moved, np.tile(self._of, 2))
-        except ModelError:  # it may refuse fractions; then rows are looked at one by one
-            nudges[:] = 0.0
-            return np.zeros(len(self._rows), dtype=np.bool_)
+        labels = self._blackbox.predict(moved, np.tile(self._of, 2))
         one_way, other_way = np.split(labels, 2)
         return self._flips(one_way) & self._flips(other_way)
+
+    def _depends(self, on_edge: Mask, by_numbers: bool) -> bool:
+        """Tell whether the model's numbers, or what it decides about rows on the edge, depend on the batch."""
+        rows, of = self._rows[on_edge], self._of[on_edge]
+        if by_numbers and self._is_direct:
+            rows, of = self._known.rows[:BATCH], np.zeros(BATCH, dtype=np.intp)
+
+        def ask(places: Places) -> Labels:
+            scores = self._blackbox.scores(rows[places], of[places]) if by_numbers else None
+            return self._blackbox.predict(rows[places], of[places]) if scores is None else scores
+
+        return self._blackbox.depends_on_batch(ask, len(rows))
 
     def _flips(self, labels: Labels) -> Mask:
         """Tell which rows flip by their labels."""
@@ -170,21 +195,35 @@ class _Check:
         )
         return bool(alone[0] and together[mates == place][0])
 
+    @property
+    def _is_direct(self) -> bool:
+        return self._blackbox.view.latent is self._blackbox.view.schema
+
     def _nudges(self) -> Rows:
-        """Say by how much each row is moved: all numbers of a table, of a latent row those that changed."""
-        task = self._asked[0][0].task
-        x = np.concatenate([found.task.x[found.finds.of[places]] for found, places in self._asked])
-        numbers = np.zeros(x.shape[1])
-        numbers[task.known.distance.continuous] = 1.0
-        size = np.maximum(np.abs(self._rows), 1 / np.maximum(task.known.distance.weight, 1e-300) / x.shape[1])
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], x.shape[1])
-        nudge = np.where(_is_float32(task.known.schema), NUDGE_OF_FLOAT32, NUDGE) * signs * numbers
+        """Say by how much each row is moved: in all floats of a table, of a latent row in those that changed."""
+        share, distance = _shares(self._known.schema), self._known.distance
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], len(share))
+        unit = 1 / np.maximum(distance.weight, 1e-300) / len(share)
+        nudges = share * signs * np.maximum(np.abs(self._rows), unit)
         if not self._is_direct:
-            nudge = nudge * changed(self._rows, x)
-        with np.errstate(invalid="ignore"):  # an immutable number may be infinite
-            return np.asarray(np.nan_to_num(nudge * size, posinf=0.0, neginf=0.0))
+            x = [found.task.x[found.finds.of[places]] for found, places in self._asked]
+            nudges *= changed(self._rows, np.concatenate(x))
+        return np.asarray(np.where(np.isfinite(nudges), nudges, 0.0))
 
 
-def _is_float32(schema: Schema) -> Mask:
-    types = [schema.form.number_type(place) for place in range(len(schema.features))]
-    return np.array([dtype is not None and dtype.kind == "f" and dtype.itemsize < 8 for dtype in types])
+def _gap(scores: Rows) -> Row:
+    """Measure how far the largest score of each row is above the next."""
+    if scores.shape[1] < 2:
+        return np.full(len(scores), np.inf)
+    top = np.sort(scores, axis=1)[:, -2:]
+    return np.asarray(top[:, 1] - top[:, 0])
+
+
+def _shares(schema: Schema) -> Row:
+    """Say by which share of it each feature can be moved: 0 for categories and whole numbers."""
+    shares = np.zeros(len(schema.features))
+    for place in schema.continuous.tolist():
+        dtype = schema.form.number_type(place) or np.dtype(np.float64)
+        if dtype.kind == "f":
+            shares[place] = NUDGE if dtype.itemsize >= 8 else NUDGE_OF_FLOAT32
+    return shares

@@ -151,18 +151,6 @@ class Schema:
                 features[place] = replace(features[place], seen=(float(known.min()), float(known.max())))
         return replace(self, features=tuple(features))
 
-    @cached_property
-    def loosened(self) -> Schema:
-        """The same schema for tables whose whole numbers are held as floats.
-
-        Examples
-        --------
-        >>> schema = Schema.infer(np.array([[1], [2]]))
-        >>> schema.loosened.decode(np.array([[1.5]]))
-        array([[1.5]])
-        """
-        return replace(self, form=self.form.loosened())
-
     @property
     def names(self) -> tuple[Any, ...]:
         """The features' names, in order."""

@@ -133,18 +133,6 @@ class Form:
         """Build an array of this form from rows that hold numbers only."""
         return rows.astype(self.dtypes[0]).reshape(len(rows), *(self.shape or rows.shape[1:]))
 
-    def loosened(self) -> Form:
-        """Make the form of tables whose whole numbers are held as floats."""
-        held = map(self.number_type, range(len(self.names)))
-        pairs = zip(self.dtypes, held, strict=True)
-        return replace(
-            self,
-            dtypes=tuple(
-                _as_float(dtype) if numbers is not None and numbers.kind in "iu" else dtype
-                for dtype, numbers in pairs
-            ),
-        )
-
     def number_type(self, place: int) -> np.dtype[Any] | None:
         """Find the numpy dtype of the numbers at a place; None if any number can stand there, or none.
 
@@ -350,21 +338,6 @@ def _to_polars(values: Sequence[Any], dtype: Any) -> Any:
         return pl.Series(instants.to_numpy(), dtype=dtype)
     plain = pl.Series(instants.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
     return plain.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
-
-
-def _as_float(dtype: Any) -> Any:
-    """Find the float dtype of the same library as a dtype of whole numbers."""
-    if isinstance(dtype, np.dtype):
-        return np.dtype(np.float64)
-    if not isinstance(dtype, pd.api.extensions.ExtensionDtype):
-        import polars as pl
-
-        return pl.Float64
-    if isinstance(dtype, pd.ArrowDtype):
-        import pyarrow as pa
-
-        return pd.ArrowDtype(pa.float64())
-    return pd.Float64Dtype()
 
 
 def _single(value: Any) -> Column:

@@ -101,10 +101,6 @@ class View(Protocol):
         """Learn the distance between rows from known ones."""
         ...
 
-    def loosened(self) -> View:
-        """Give a view that decodes whole numbers as floats, so that they may have fractions."""
-        ...
-
 
 @dataclass(frozen=True)
 class Direct:
@@ -145,10 +141,6 @@ class Direct:
     def distance(self, rows: Rows) -> Distance:
         """Learn the paper's mixed distance."""
         return Distance.fit(self.schema, rows)
-
-    def loosened(self) -> Direct:
-        """Give a view that decodes whole numbers as floats."""
-        return Direct(self.schema.loosened)
 
 
 @dataclass(frozen=True)
@@ -249,10 +241,6 @@ class Through:
         if not len(rows):
             return about.cells[:0]
         return np.asarray(self.decode(rows, about, of).reshape(len(rows), -1), dtype=np.float64)
-
-    def loosened(self) -> Through:
-        """Give this view: what it decodes to holds whole numbers only where pixels do."""
-        return self
 
     def distance(self, rows: Rows) -> Distance:
         """Learn the Euclidean distance of what rows decode to, as far as each feature alone tells."""
