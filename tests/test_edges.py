@@ -130,7 +130,7 @@ def test_a_limit_of_a_rule_is_kept_as_an_answer(dtype: Any) -> None:
     """At 65 the decision changes, in any batch: it lies on the edge, and nothing nearer flips."""
     X = loans().astype({"age": dtype})
     model = Counting(lambda table: table["age"] >= 65)
-    explainer = cp.BruteForce(bins=62).fit(model, X)
+    explainer = cp.BruteForce(bins=62).fit(model, X, schema=cp.Schema.infer(X).replace("age", step=1))
     answers = explainer.explain_many(X[X["age"] < 60][:50], k=1, progress=False)
     assert (answers.frame["age"] == 65).all()
 

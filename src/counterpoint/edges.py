@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoint.blackbox import BATCH, BlackBox, Labels, is_continuous
+from counterpoint.blackbox import BATCH, BlackBox, Labels, ModelError, is_continuous
 from counterpoint.bounds import Mask
 from counterpoint.distances import changed
 from counterpoint.engine import Budget
@@ -60,22 +60,22 @@ class Found:
 
         These are the chosen ones; of instances that had one on the edge, others to choose from, too.
         """
-        spare = np.empty(0, dtype=np.intp)
-        if self._short and budget.rows is None:
-            mine = np.flatnonzero(np.isin(self.finds.of, list(self._short)) & ~self._seen)
-            of = self.finds.of[mine]
-            spare = mine[cheapest_of_each(self.task.distance(self.finds.rows[mine], of), of, SPARE)]
-        places = np.unique(np.concatenate([spare, *self.chosen]))
+        places = np.concatenate([np.empty(0, dtype=np.intp), *self.chosen])
         places = places[~self._seen[places] & ~np.isin(self.finds.of[places], list(self.pool.failed))]
-        if budget.rows is None:
+        if budget.rows is not None:
+            asked = self.pool.asked + self.checks + 2 * self._counts(places)
+            return np.asarray(places[asked[self.finds.of[places]] <= budget.rows])
+        if not self._short or not len(places):
             return np.asarray(places)
-        asked = self.pool.asked + self.checks + 2 * self._counts(places)
-        return np.asarray(places[asked[self.finds.of[places]] <= budget.rows])
+        mine = np.flatnonzero(np.isin(self.finds.of, list(self._short)) & ~self._seen)
+        of = self.finds.of[mine]
+        spare = mine[cheapest_of_each(self.task.distance(self.finds.rows[mine], of), of, SPARE)]
+        return np.union1d(places, spare)
 
-    def count(self, places: Places) -> None:
-        """Note which rows are asked about again, twice each."""
+    def count(self, places: Places, rows: int) -> None:
+        """Note which rows were looked at again, and about how many rows the model was asked for each."""
         self._seen[places] = True
-        self.checks += 2 * self._counts(places)
+        self.checks += rows * self._counts(places)
 
     def _counts(self, places: Places) -> Places:
         return np.bincount(self.finds.of[places], minlength=len(self.task))
@@ -99,9 +99,10 @@ def keep_off_edges(founds: Sequence[Found], blackbox: BlackBox, choose: Choose, 
         asked = [(found, places) for found in founds if len(places := found.unseen(budget))]
         if not asked or budget.seconds_left() <= 0:
             return
+        check = _Check(asked, blackbox)
+        safe = check.safe(probing=budget.rows is None)
         for found, places in asked:
-            found.count(places)
-        safe = _Check(asked, blackbox).safe(probing=budget.rows is None)
+            found.count(places, check.rows_asked)
         ends = np.cumsum([len(places) for _, places in asked])[:-1]
         for (found, places), mask in zip(asked, np.split(safe, ends), strict=True):
             if not mask.all():
@@ -119,6 +120,7 @@ class _Check:
         self._labels = np.concatenate([found.finds.labels[places] for found, places in asked])
         self._of = np.concatenate([found.instances[found.finds.of[places]] for found, places in asked])
         self._known = asked[0][0].task.known
+        self.rows_asked = 0  # about each row
 
     def safe(self, probing: bool) -> Mask:
         """Tell which rows flip in any batch; `probing` lets the model be asked about rows one by one."""
@@ -138,7 +140,7 @@ class _Check:
         return safe
 
     def _by_output(self) -> Mask | None:
-        """Look whether outputs that are numbers would still be wanted if they were a little larger or smaller."""
+        """Look whether outputs that are numbers would be wanted if they were a little larger or smaller."""
         if not is_continuous(self._labels, self._blackbox.model):
             return None
         size = NUDGE * np.maximum(np.abs(self._labels), np.abs(self._known.labels).max())
@@ -149,26 +151,31 @@ class _Check:
         scores = self._blackbox.scores(self._rows, self._of)
         if scores is None:
             return None
+        self.rows_asked += 1
         if scores.ndim == 1:
             scores = np.stack([-scores, scores], axis=1) / 2
         classes = self._blackbox.classes()
         far = _gap(scores) > NUDGE_OF_SCORES * max(1.0, float(np.abs(scores).max()))
-        decided = (
-            np.array(classes)[scores.argmax(axis=1)] if len(classes) == scores.shape[1] else self._labels
-        )
-        # Some models decide by another threshold: their scores do not tell.
-        return far if (decided == self._labels)[far].all() else None
+        if len(classes) == scores.shape[1]:
+            decided = np.array(classes)[scores.argmax(axis=1)]
+            if (decided != self._labels)[far].any():
+                return None  # it decides by another threshold, so its scores do not tell
+        return far
 
     def _by_moving(self) -> Mask:
         """Look whether rows flip when they are moved a little, one way and the other."""
         nudges = self._nudges()
         moved = np.concatenate([self._rows + nudges, self._rows - nudges])
-        labels = self._blackbox.predict(moved, np.tile(self._of, 2))
+        self.rows_asked += 2
+        try:
+            labels = self._blackbox.predict(moved, np.tile(self._of, 2))
+        except ModelError:  # it may refuse what is a little out of its range: then nothing can be told
+            return np.ones(len(self._rows), dtype=np.bool_)
         one_way, other_way = np.split(labels, 2)
         return self._flips(one_way) & self._flips(other_way)
 
     def _depends(self, on_edge: Mask, by_numbers: bool) -> bool:
-        """Tell whether the model's numbers, or what it decides about rows on the edge, depend on the batch."""
+        """Tell whether the model's numbers, or its decisions about rows on the edge, depend on the batch."""
         rows, of = self._rows[on_edge], self._of[on_edge]
         if by_numbers and self._is_direct:
             rows, of = self._known.rows[:BATCH], np.zeros(BATCH, dtype=np.intp)
@@ -200,7 +207,7 @@ class _Check:
         return self._blackbox.view.latent is self._blackbox.view.schema
 
     def _nudges(self) -> Rows:
-        """Say by how much each row is moved: in all floats of a table, of a latent row in those that changed."""
+        """Say by how much rows are moved: in all floats of a table, of latent rows in those that changed."""
         share, distance = _shares(self._known.schema), self._known.distance
         signs = np.random.default_rng(0).choice([-1.0, 1.0], len(share))
         unit = 1 / np.maximum(distance.weight, 1e-300) / len(share)
@@ -223,7 +230,9 @@ def _shares(schema: Schema) -> Row:
     """Say by which share of it each feature can be moved: 0 for categories and whole numbers."""
     shares = np.zeros(len(schema.features))
     for place in schema.continuous.tolist():
-        dtype = schema.form.number_type(place) or np.dtype(np.float64)
-        if dtype.kind == "f":
+        dtype, step = schema.form.number_type(place), schema.features[place].step
+        if dtype is None:  # objects, which may be whole numbers
+            shares[place] = NUDGE if step is None else 0.0
+        elif dtype.kind == "f":
             shares[place] = NUDGE if dtype.itemsize >= 8 else NUDGE_OF_FLOAT32
     return shares
