@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from tqdm.auto import tqdm
 
 from counterpoint.blackbox import BlackBox, Labels
 from counterpoint.codecs import Codec, Kernel
+from counterpoint.distances import Distance
 from counterpoint.population import MOST, Population
-from counterpoint.schema import Schema
+from counterpoint.schema import Rows, Schema
 from counterpoint.signals import as_signals, classifies_series
-from counterpoint.view import Direct, Through
+from counterpoint.view import Direct, Places, Through
 
 # Of images and series so many are known at most, and so many latent cells of them: some 4,000 images seen
 # pixel by pixel, 10,000 images of 28 x 28 seen through few latent features.
@@ -22,6 +24,9 @@ LATENT_CELLS = 3_200_000
 
 # So many known instances show an adapter how a network wants them, and what its outputs look like.
 EXAMPLES = 1_000
+
+# Where the model takes longer than so many seconds to label the known instances, a bar shows it.
+LONG = 3.0
 
 # A chosen window parts a time axis into about so many blocks, and a side of an image.
 BLOCKS, TILES = 24, 7
@@ -73,14 +78,19 @@ class Constraints:
 
 
 def learn(
-    model: Any, X: Any, constraints: Constraints, codec: Codec | None, rng: np.random.Generator
+    model: Any,
+    X: Any,
+    constraints: Constraints,
+    codec: Codec | None,
+    rng: np.random.Generator,
+    progress: bool = True,
 ) -> tuple[BlackBox, Population]:
-    """Read known instances and have the model label them."""
+    """Read known instances and have the model label them; `progress` shows a bar if that takes long."""
     if codec is None:
         codec = chosen_codec(X, model)
     if codec is None:
-        return _learn_table(model, X, constraints, rng)
-    return _learn_signals(model, X, constraints, codec, rng)
+        return _learn_table(model, X, constraints, rng, progress)
+    return _learn_signals(model, X, constraints, codec, rng, progress)
 
 
 def chosen_codec(X: Any, model: Any = None) -> Codec | None:
@@ -111,7 +121,7 @@ def _window(length: int) -> int:
 
 
 def _learn_table(
-    model: Any, X: Any, constraints: Constraints, rng: np.random.Generator
+    model: Any, X: Any, constraints: Constraints, rng: np.random.Generator, progress: bool
 ) -> tuple[BlackBox, Population]:
     schema = constraints.of_table(X)
     if not schema.actionable:
@@ -120,30 +130,67 @@ def _learn_table(
     schema = schema.seen_in(rows)
     view = Direct(schema)
     blackbox = BlackBox(model, view, schema.decode(rows[:EXAMPLES]))
-    labels = _checked(blackbox.predict(rows))
-    return blackbox, Population.of(schema, rows, labels).sample(rng, MOST)
+    order = np.arange(len(rows)) if len(rows) <= MOST else rng.permutation(len(rows))
+    kept, labels = _sampled(order, lambda places: _labelled(blackbox, rows[places], places, progress))
+    # The scales are those of all.
+    return blackbox, Population(schema, rows[kept], _checked(labels), Distance.fit(schema, rows))
 
 
 def _learn_signals(
-    model: Any, X: Any, constraints: Constraints, codec: Codec, rng: np.random.Generator
+    model: Any, X: Any, constraints: Constraints, codec: Codec, rng: np.random.Generator, progress: bool
 ) -> tuple[BlackBox, Population]:
     X = as_signals(X)
     view = Through.of(X, codec, constraints.of_signals())
     if not view.latent.actionable:
         raise ValueError("Every cell is immutable, so nothing can change; leave some free.")
     most = max(100, min(CELLS // len(view.schema.features), LATENT_CELLS // len(view.latent.features)))
-    # Sampled before they are labelled: a network takes longer than all else.
     known = X if len(X) <= most else X[np.sort(rng.permutation(len(X))[:most])]
     instances = view.read(known).valid().instances
     view = view.within(instances.rows)
     blackbox = BlackBox(model, view, known[:EXAMPLES])
-    labels = _checked(blackbox.about(instances).predict(instances.rows, np.arange(len(known))))
-    return blackbox, Population(view.latent, instances.rows, labels, view.distance(instances.rows))
+    labels = _labelled(blackbox.about(instances), instances.rows, np.arange(len(known)), progress)
+    return blackbox, Population(view.latent, instances.rows, _checked(labels), view.distance(instances.rows))
+
+
+def _sampled(order: Places, ask: Callable[[Places], Labels]) -> tuple[Places, Labels]:
+    """Take the first known instances of an order, and ask only about these, unless all are decided alike."""
+    kept = np.sort(order[:MOST])
+    labels = ask(kept)
+    for start in range(MOST, len(order), MOST):
+        if not _are_alike(labels):
+            break
+        others = np.sort(order[start : start + MOST])
+        said = ask(others)
+        rare = said != labels[0]
+        places = np.concatenate([others[rare], kept])[:MOST]
+        labels = np.concatenate([said[rare], labels])[:MOST]
+        by_place = np.argsort(places)
+        kept, labels = places[by_place], labels[by_place]
+    return kept, labels
+
+
+def _labelled(blackbox: BlackBox, rows: Rows, of: Places, progress: bool) -> Labels:
+    """Ask the model about known instances; if it is slow, in parts of about a second, with a bar."""
+    parts = [blackbox.predict(rows[:EXAMPLES], of[:EXAMPLES])]
+    is_long = len(rows) - EXAMPLES > blackbox.rows_in(LONG)
+    with tqdm(total=len(rows), desc="learning", unit="row", disable=not (progress and is_long)) as bar:
+        start = EXAMPLES
+        while start < len(rows):
+            size = max(EXAMPLES, int(blackbox.rows_in(1.0))) if is_long else len(rows)
+            bar.update(start - bar.n)
+            parts.append(blackbox.predict(rows[start : start + size], of[start : start + size]))
+            start += size
+        bar.update(len(rows) - bar.n)
+    return np.concatenate(parts)
+
+
+def _are_alike(labels: Labels) -> bool:
+    return labels.ndim == 1 and bool((labels == labels[0]).all())
 
 
 def _checked(labels: Labels) -> Labels:
     """Refuse labels that are all the same."""
-    if labels.ndim == 1 and (labels == labels[0]).all():
+    if _are_alike(labels):
         raise ValueError(
             f"The model decides every known instance as {labels[0].item()!r}: X shows no other decision. "
             f"Give known instances of at least two decisions."

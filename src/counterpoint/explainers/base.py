@@ -85,6 +85,7 @@ class Explainer(ABC):
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
         rule: Rule | None = None,
+        progress: bool = True,
     ) -> Self:
         """Learn the columns, ask the model about the known instances, and make the random draws.
 
@@ -109,6 +110,9 @@ class Explainer(ABC):
             Features that may only rise, or only fall.
         rule
             A function (candidates as a table, x as a one-row table) to a mask of those that are admissible.
+        progress
+            Show a bar while the model labels the known instances, if that takes more than a few seconds. It
+            is asked about at most 50,000 of them, drawn at random.
         """
         constraints = Constraints(schema, categorical, immutable, ranges, increase, decrease)
         if rule is not None and not callable(rule):
@@ -119,7 +123,8 @@ class Explainer(ABC):
                 f"{type(self).__name__}.seed must be a whole number from 0 on, got {seed!r}. "
                 f"An explainer is a dataclass with a field seed: int = 0."
             )
-        blackbox, known = learn(model, X, constraints, self.codec, np.random.default_rng([self.seed]))
+        rng = np.random.default_rng([self.seed])
+        blackbox, known = learn(model, X, constraints, self.codec, rng, progress)
         return self.keep(Fitted(Rules.of(known.schema), blackbox, known, rule))
 
     def keep(self, fitted: Fitted) -> Self:
