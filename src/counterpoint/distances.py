@@ -71,7 +71,8 @@ class Distance:
         fixed = np.array([i for i in continuous.tolist() if schema.features[i].immutable], dtype=np.intp)
         if len(continuous):
             numbers = rows[:, continuous]
-            numbers[np.isinf(numbers)] = np.nan  # which only immutable ones can be
+            if len(fixed):  # which alone can be infinite
+                numbers = np.where(np.isinf(numbers), np.nan, numbers)
             median[continuous] = np.nanmedian(numbers, axis=0)
             mad = np.nanmedian(np.abs(numbers - median[continuous]), axis=0)
             spread = np.nanstd(numbers, axis=0)

@@ -115,7 +115,7 @@ def restored(task: Task, rows: Rows, of: Places) -> Candidates:
     origin = np.concatenate(origins)
 
     def put_back(rank: Rows, origin: Places, back: Row) -> Rows:
-        return np.where(rank[origin] < back[:, None], task.x[of[origin]], rows[origin])
+        return np.where(rank[origin] < back[:, None], task.home[of[origin]], rows[origin])
 
     dearest = in_blocks(rows.shape[1], _ranks, np.where(differs, -prices, np.inf))
     # What does not change comes last in one order and first in the other: putting it back changes nothing.
@@ -140,7 +140,7 @@ def exchanged(task: Task, rows: Rows, of: Places) -> Candidates:
     singles, prices = Singles.of(task, BINS), task.prices(rows, of)
     dearest, each = prices.argmax(axis=1), np.arange(len(rows))
     without = rows.copy()
-    without[each, dearest] = task.x[of, dearest]
+    without[each, dearest] = task.home[of, dearest]
     first, _ = distinct(without, of, each)
     useful = singles.prices[of[first]] < prices[first, dearest[first]][:, None]
     useful &= singles.feature != dearest[first, None]

@@ -128,6 +128,23 @@ class Task:
         """Tell which rows keep every constraint, and are not x itself."""
         return self._with_x(lambda rows, x: self.rules.around(x).admissible(rows), rows, of)
 
+    @cached_property
+    def home(self) -> Rows:
+        """Each x, or what is nearest to it, where it lies outside a range and has to change."""
+        return self.rules.around(self.x).home
+
+    def entries(self) -> Search:
+        """Ask whether it flips the decision that an x outside a range moves inside."""
+        outside = np.flatnonzero(self.forced.any(axis=1))
+        if len(outside):
+            yield Question(self.home[outside], outside)
+
+    @cached_property
+    def forced(self) -> Mask:
+        """Which features of each x have to change, as they lie outside a range."""
+        outside = self.rules.outside(self.x)
+        return np.zeros(self.x.shape, dtype=np.bool_) if outside is None else outside
+
     def unlike(self) -> Places:
         """Places of the known instances that are decided differently; of all of them if none is."""
         return self.once("unlike", self._find_unlike)

@@ -30,7 +30,7 @@ class Singles(NamedTuple):
 
     def rows(self, task: Task, of: Places, single: Places) -> Rows:
         """Make rows of some changes, each of the x of one instance."""
-        rows = task.x[of]
+        rows = task.home[of]
         rows[np.arange(len(of)), self.feature[single]] = self.values[of, single]
         return rows
 
