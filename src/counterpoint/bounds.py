@@ -286,7 +286,7 @@ class Bounds:
         """Move single values of features to admissible ones: one row an x, one column a value."""
         own, low, high = (
             np.broadcast_to(each[..., feature], values.shape).ravel()
-            for each in (self.x, self.low, self.high)
+            for each in (self.home, self.low, self.high)
         )
         places = np.broadcast_to(feature, values.shape).ravel()
         settled = self._settled(_Cells(places, places, values.ravel(), own, (low, high)))

@@ -22,7 +22,7 @@ class Singles(NamedTuple):
     def of(cls, task: Task, bins: int) -> Singles:
         """Give each x each value of each feature, one feature at a time."""
         feature, value = task.once(("values", bins), lambda: _values(task, bins))
-        own = task.x[:, feature]
+        own = task.home[:, feature]
         values = task.rules.around(task.x).settle(np.broadcast_to(value, own.shape), feature)
         prices = task.known.distance.prices(values, own, feature)
         prices[~changed(values, own)] = np.inf
