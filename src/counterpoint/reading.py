@@ -122,7 +122,7 @@ def _read_numbers(feature: Feature, values: Column, dtype: np.dtype[Any] | None)
     numbers, no_number = _floats(values, missing)
     whole = feature.step is not None or values.dtype.kind in "iu"
     infinite = np.isinf(numbers)
-    beyond = whole & (np.abs(numbers) > EXACT) & ~infinite
+    beyond = whole & (np.abs(numbers) >= EXACT) & ~infinite
     held, lost, rule = _held(numbers, dtype)
     if feature.immutable:
         inexact = _differ(values, numbers, beyond)
@@ -224,7 +224,7 @@ _BEYOND = (
     "categorical= if it is an id."
 )
 _INEXACT = (
-    "It is a whole number that is not exact as a float, as the known ones are. Name the column in categorical= "
-    "and fit again."
+    "It is a whole number that is not exact as a float, unlike the known ones. Name the column in "
+    "categorical= and fit again."
 )
 _UNHASHABLE = "It cannot be a category. Turn the column into columns of numbers or categories."
