@@ -78,7 +78,7 @@ def test_what_is_missing_lies_in_every_range():
 )
 def test_a_range_that_cannot_be_reached_leaves_no_row(x, constraints):
     explanation = cp.Ensemble().fit(grant, PEOPLE, **constraints).explain(x, 3)
-    assert explanation.shortfall.reason == "the constraints leave no row to ask about"
+    assert explanation.shortfall.reason == "the constraints leave nothing to try"
 
 
 @pytest.mark.parametrize("explainer", EXPLAINERS, ids=lambda each: type(each).__name__)

@@ -122,7 +122,7 @@ def _read_numbers(feature: Feature, values: Column, dtype: np.dtype[Any] | None)
     numbers, no_number = _floats(values, missing)
     whole = feature.step is not None or values.dtype.kind in "iu"
     infinite = np.isinf(numbers)
-    beyond = whole & (np.abs(numbers) >= EXACT) & ~infinite
+    beyond = _beyond(values, numbers) & whole & ~infinite
     held, lost, rule = _held(numbers, dtype)
     if feature.immutable:
         inexact = _differ(values, numbers, beyond)
@@ -147,6 +147,12 @@ def _kept(feature: Feature, numbers: Row, missing: Mask, odd: Mask) -> Reading:
     gone = bool(missing.any()) and not feature.missing
     new = (*np.unique(numbers[odd]).tolist(), *([None] * gone))
     return Reading(replace(feature, missing=True) if gone else feature, numbers, new=new)
+
+
+def _beyond(values: Column, numbers: Row) -> Mask:
+    """Mark what lies beyond the whole numbers that are all exact as floats."""
+    size = np.abs(numbers)
+    return np.asarray((size > EXACT) | _differ(values, numbers, size == EXACT))
 
 
 def _differ(values: Column, numbers: Row, where: Mask) -> Mask:
