@@ -100,6 +100,15 @@ def test_what_may_not_change_may_hold_anything(name):
     assert len(many.changes) == len(back.changes)
 
 
+@pytest.mark.parametrize("name", UNSEEN)
+def test_answers_of_several_runs_go_together(name):
+    X, asked = each_fixed("kept", *UNSEEN[name])
+    explainer = cp.Tree().fit(grant, X, immutable=["kept"])
+    together = explainer.explain_many(asked, 2, progress=False)
+    alone = [explainer.explain(asked[place : place + 1], 2) for place in range(len(asked))]
+    pd.testing.assert_frame_equal(cp.Explanations(alone).frame, together.frame, check_categorical=False)
+
+
 @pytest.mark.parametrize("name", ["names", "dates", "dates with a zone", "ids", "categories", "spans"])
 def test_the_model_is_given_the_dtype_it_knows(name):
     X, asked = each_fixed("kept", *UNSEEN[name])
