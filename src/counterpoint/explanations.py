@@ -158,8 +158,8 @@ class Explanations(Sequence[Explanation]):
     def to_json(self) -> str:
         """Save everything but the model as text; `from_json` reads it back.
 
-        Labels of instances that are texts, numbers or tuples of them come back as they are; others, such as
-        dates, as text.
+        Labels of instances that are texts, numbers, dates or tuples of them come back as they are; others as
+        text.
         """
         return Document(
             self.schema, self._items, self.instances, self.model_calls, self.model_rows, self.skipped
