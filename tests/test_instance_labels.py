@@ -97,8 +97,9 @@ KEPT = {
     "of several types": (["a", 1, None], ["a", 1, None]),
     "categories": (pd.CategoricalIndex(["a", "b", "a"]), ["a", "b", "a"]),
     "several levels": (pd.MultiIndex.from_product([["a"], [1, 2, 3]]), [("a", 1), ("a", 2), ("a", 3)]),
-    "dates": (pd.date_range("2024-01-01", periods=3), [f"2024-01-0{i} 00:00:00" for i in (1, 2, 3)]),
-    "objects": ([date(2024, 1, i) for i in (1, 2, 3)], [f"2024-01-0{i}" for i in (1, 2, 3)]),
+    "dates": (pd.date_range("2024-01-01", periods=3), [pd.Timestamp(f"2024-01-0{i}") for i in (1, 2, 3)]),
+    "days": ([date(2024, 1, i) for i in (1, 2, 3)], [date(2024, 1, i) for i in (1, 2, 3)]),
+    "objects": ([2j, 3j, 4j], ["2j", "3j", "4j"]),
 }
 
 
