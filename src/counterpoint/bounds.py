@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint.marks import NANS
 from counterpoint.schema import EXACT, Row, Rows, Schema
 
 Mask = NDArray[np.bool_]
@@ -105,8 +106,10 @@ class Rules:
     high: Row
     rising: Mask
     falling: Mask
-    may_miss: Mask
-    missing_code: Row  # the code of the missing category, NaN where there is none
+    has_gaps: bool  # whether a number can be missing at all
+    may_lose: Mask  # numbers that may go missing
+    nan: Row  # what a number is that goes missing
+    is_gap: Mask  # feature × code: the category is a missing one
     is_category: Mask
     categories: Mask
     grid: Grid
@@ -120,12 +123,13 @@ class Rules:
         low, high = grid.within(limits[:, 0], limits[:, 1])
         width = max((len(f.categories) for f in features), default=0)
         categories = np.zeros((len(features), width + 1), dtype=np.bool_)
+        is_gap = np.zeros_like(categories)
         for i, feature in enumerate(features):
             for code, category in enumerate(feature.categories):
-                one_way_to_nothing = category is None and feature.direction != 0
-                categories[i, code] = feature.allows(category) and not one_way_to_nothing
-        codes = [f.categories.index(None) if None in f.categories else np.nan for f in features]
-        free = [f.missing and not f.direction and f.range is None for f in features]
+                is_gap[i, code] = category is None
+                categories[i, code] = category is not None and feature.allows(category)
+            if feature.may_lose and feature.is_categorical:
+                categories[i, np.argmax(is_gap[i])] = True
         return cls(
             schema=schema,
             frozen=np.array([f.immutable for f in features], dtype=np.bool_),
@@ -133,8 +137,10 @@ class Rules:
             high=high,
             rising=np.array([f.direction > 0 for f in features], dtype=np.bool_),
             falling=np.array([f.direction < 0 for f in features], dtype=np.bool_),
-            may_miss=np.array(free, dtype=np.bool_),
-            missing_code=np.array(codes),
+            has_gaps=any(f.missing for f in features),
+            may_lose=np.array([f.may_lose and not f.is_categorical for f in features], dtype=np.bool_),
+            nan=np.array([NANS[f.missing_as[0]] for f in features], dtype=np.float64),
+            is_gap=is_gap,
             is_category=np.array([f.is_categorical for f in features], dtype=np.bool_),
             categories=categories,
             grid=grid,
@@ -144,6 +150,11 @@ class Rules:
     def has_categories(self) -> bool:
         """Whether any feature is categorical."""
         return bool(self.is_category.any())
+
+    @cached_property
+    def has_marks(self) -> bool:
+        """Whether several categories of a feature are missing ones, such as None and NaN."""
+        return bool((self.is_gap.sum(axis=1) > 1).any())
 
     @cached_property
     def forbids_categories(self) -> bool:
@@ -158,8 +169,23 @@ class Rules:
         low = np.where(self.rising, np.fmax(self.low, x), self.low)
         high = np.where(self.falling, np.fmin(self.high, x), self.high)
         # What is missing is neither above nor below anything: a one-way feature stays missing.
-        stuck = (self.rising | self.falling) & (np.isnan(x) | (x == self.missing_code))
+        stuck = (self.rising | self.falling) & self.is_missing(x, np.arange(len(self.low)))
         return Bounds(self, x, np.where(stuck, np.inf, low), np.where(stuck, -np.inf, high))
+
+    def is_missing(self, values: Rows, feature: NDArray[np.intp]) -> Mask:
+        """Tell which values of features that may change are missing: numbers that are NaN, and categories."""
+        # A frozen category can have a code that is not known here.
+        codes = np.where((self.is_category & ~self.frozen)[feature], values, -1).astype(np.intp)
+        return np.asarray(np.isnan(values) | self.is_gap[feature, codes])
+
+    def with_own(self, rows: Rows, x: Rows) -> Rows:
+        """Write each value that equals x's as x has it, bit for bit: 0.0 or -0.0, NaN or None."""
+        own = rows == x
+        if self.has_gaps:
+            missing = np.isnan(rows)
+            own |= missing & np.isnan(x)
+            rows = np.where(missing, self.nan, rows)
+        return np.where(own, x, rows)
 
     def inside(self, rows: Rows) -> Mask:
         """Tell which cells lie in the user's own ranges; what is missing always does."""
@@ -198,8 +224,9 @@ class Bounds:
 
     def project(self, rows: Rows, free: Mask) -> Rows:
         """Move rows to admissible ones: what is not free becomes x's, numbers are clipped and stepped."""
-        result = np.where(free & ~self.rules.frozen, rows, self.x)
-        cells = self._cells(result, result != self.x)
+        moved = (rows != self.x) & (free & ~self.rules.frozen)
+        result = np.where(moved, rows, self.x)
+        cells = self._cells(result, moved)
         result[cells.row, cells.feature] = self._settled(cells)
         return result
 
@@ -219,10 +246,14 @@ class Bounds:
         settled = np.fmin(np.fmax(cells.values, low), high)
         if self.rules.grid:
             settled = np.fmin(np.fmax(self.rules.grid.settle(settled, cells.feature), low), high)
-        settled = np.where(np.isnan(cells.values), cells.values, settled)  # fmin and fmax hide NaN
-        allowed = self._within(replace(cells, values=settled))
         # Adding 0.0 makes -0.0 into 0.0, of which fmax may return either, depending on how many there are.
-        return np.where(allowed, settled + 0.0, cells.own)
+        settled += 0.0
+        missing = np.isnan(cells.values)
+        if missing.any():  # fmin and fmax hide NaN
+            own, nan = cells.own[missing], self.rules.nan[cells.feature[missing]]
+            settled[missing] = np.where(np.isnan(own), own, nan)
+        changes = self._within(replace(cells, values=settled)) & (settled != cells.own)
+        return np.where(changes, settled, cells.own)
 
     def admissible(self, rows: Rows) -> Mask:
         """Tell which rows keep every constraint exactly, and are not x itself."""
@@ -252,15 +283,17 @@ class Bounds:
     def _within(self, cells: _Cells) -> Mask:
         """Tell which cells hold an admissible value, steps aside."""
         rules, values, feature = self.rules, cells.values, cells.feature
-        missing = np.isnan(values)
         inside = (values >= cells.limits[0]) & (values <= cells.limits[1])
         if rules.has_categories:
             inside &= (np.rint(values) == values) | ~rules.is_category[feature]
         if rules.forbids_categories:
             codes = np.where(inside & rules.is_category[feature], values, -1).astype(np.intp)
             inside &= rules.categories[feature, codes] | (codes < 0)
+            if rules.has_marks:
+                inside &= ~(rules.is_gap[feature, codes] & rules.is_missing(cells.own, feature))
+        missing = np.isnan(values)
         if missing.any():
-            inside |= missing & (rules.may_miss[feature] | np.isnan(cells.own))
+            inside |= missing & (rules.may_lose[feature] | np.isnan(cells.own))
         return np.asarray(inside)
 
 

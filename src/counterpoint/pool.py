@@ -120,7 +120,7 @@ class Pool:
         # Rows that are not asked about are answered with x's own decision: they do not flip.
         labels = self.task.decisions[of]
         if len(places):
-            asked = Question(rows[places], of[places])
+            asked = self.task.with_own(rows[places], of[places])
             reply = yield asked
             answer = self._received(reply, asked, self._chorus.owners[places])
             labels = labels.astype(np.result_type(labels, answer), copy=False)

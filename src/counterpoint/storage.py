@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels
+from counterpoint.marks import MARKS, NANS, mark_places
 from counterpoint.moments import MOMENTS, moment_to_plain
 from counterpoint.schema import Feature, Schema
 from counterpoint.tables import Form
@@ -96,20 +97,32 @@ def numbers_to_plain(numbers: NDArray[Any]) -> list[Plain]:
 
     Examples
     --------
-    >>> numbers_to_plain(np.array([0.5, np.nan, -np.inf]))
-    [0.5, 'nan', '-inf']
+    >>> numbers_to_plain(np.array([0.5, np.nan, -np.inf, NANS["None"]]))
+    [0.5, 'nan', '-inf', 'None']
     """
     finite = np.isfinite(numbers)
     if finite.all():
         return list(numbers.tolist())
-    plain = numbers.astype(object)
+    plain, missing = numbers.astype(object), np.isnan(numbers)
     plain[~finite] = numbers[~finite].astype(str)
+    plain[missing] = np.array(list(MARKS), dtype=object)[mark_places(numbers[missing])]
     return list(plain.tolist())
 
 
 def numbers_from_plain(plain: list[Plain]) -> NDArray[np.float64]:
-    """Turn nested lists back into floats."""
-    return np.array(plain, dtype=np.float64)
+    """Turn nested lists back into floats.
+
+    Examples
+    --------
+    >>> numbers_from_plain([0.5, "nan", "-inf"])
+    array([ 0.5,  nan, -inf])
+    """
+    try:
+        return np.array(plain, dtype=np.float64)
+    except ValueError:  # numpy does not read the marks of missing numbers
+        numbers = np.array(plain, dtype=object)
+        read = np.vectorize(lambda cell: NANS.get(cell, cell), otypes=[np.float64])
+        return np.asarray(read(numbers))
 
 
 def value_to_plain(value: Any) -> Plain:

@@ -108,6 +108,10 @@ class Task:
         projected = self._with_x(lambda rows, x: self.rules.around(x).project(rows, self.free), rows, of)
         return Question(projected, of)
 
+    def with_own(self, rows: Rows, of: Places) -> Question:
+        """Write each value that equals x's as x has it, bit for bit."""
+        return Question(self._with_x(self.rules.with_own, rows, of), of)
+
     def flips(self, labels: Labels) -> Mask:
         """Tell which labels count as a different decision."""
         return self.target.flips(labels, self.decisions[0])
