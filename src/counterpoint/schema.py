@@ -341,8 +341,8 @@ def _named(known: Column) -> str:
 
 def _refuse_dates(name: Any, known: Column, dtype: Any) -> None:
     """Refuse dates, which could not change like numbers or categories."""
-    first = known[0] if len(known) else None
-    if known.dtype.kind in "mM" or isinstance(first, date | time | timedelta | pd.Period):
+    moments = (isinstance(value, date | time | timedelta | pd.Period) for value in known)
+    if known.dtype.kind in "mM" or (known.dtype == np.object_ and any(moments)):
         raise TypeError(
             f"{name!r} holds dates or times ({dtype}). Turn it into a number, such as days since a fixed "
             f"date, or name it in immutable= if it may not change."

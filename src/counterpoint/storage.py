@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from decimal import Decimal
 from typing import Any
@@ -160,6 +161,7 @@ def value_from_plain(plain: Plain) -> Any:
     if tag == "interval":
         left, right, closed = (value_from_plain(part) for part in content)
         return pd.Interval(left, right, closed)
+    readers: dict[str, Callable[[Any], Any]]
     readers = {"float": float, "decimal": Decimal, "bytes": base64.b64decode, **MOMENTS}
     if tag not in readers:
         raise ValueError(f"The saved data holds a value of the unknown type {tag!r}.")
@@ -179,17 +181,21 @@ def dtype_from_plain(plain: dict[str, Plain]) -> Any:
     """Turn plain data back into a dtype."""
     if "numpy" in plain:
         return np.dtype(plain["numpy"])
+    if "arrow" in plain:
+        return _arrow_from_plain(plain["arrow"])
     return _pandas_from_plain(plain) if "pandas" in plain else _polars_from_plain(plain)
 
 
 def _feature_to_plain(feature: Feature) -> dict[str, Plain]:
     """Keep what differs from a feature's defaults."""
     values = {field.name: (getattr(feature, field.name), field.default) for field in fields(feature)}
-    return {
-        name: value_to_plain(value)
-        for name, (value, default) in values.items()
-        if default is MISSING or value != default
+    kept = {
+        name: value for name, (value, default) in values.items() if default is MISSING or value != default
     }
+    try:
+        return {name: value_to_plain(value) for name, value in kept.items()}
+    except TypeError as error:
+        raise TypeError(f"{feature.name!r} holds what cannot be saved: {error}") from None
 
 
 def _numpy_name(dtype: np.dtype[Any]) -> str:
@@ -209,9 +215,36 @@ def _pandas_to_plain(dtype: Any) -> dict[str, Plain]:
     if isinstance(dtype, pd.StringDtype):
         missing = "NA" if dtype.na_value is pd.NA else "nan"
         return {"pandas": "string", "storage": dtype.storage, "missing": missing}
-    if pd.api.types.pandas_dtype(str(dtype)) != dtype:
-        raise TypeError(f"A column of the pandas dtype {dtype!r} cannot be saved.")
+    if isinstance(dtype, pd.ArrowDtype):
+        return {"arrow": _arrow_to_plain(dtype.pyarrow_dtype)}
+    if not _is_named(dtype):
+        raise TypeError(f"A column of the pandas dtype {dtype!r} cannot be saved; turn it into another one.")
     return {"pandas": str(dtype)}
+
+
+def _is_named(dtype: Any) -> bool:
+    """Whether pandas finds a dtype by its name."""
+    try:
+        return bool(pd.api.types.pandas_dtype(str(dtype)) == dtype)
+    except (TypeError, NotImplementedError):
+        return False
+
+
+def _arrow_to_plain(kind: Any) -> str:
+    """Write an Arrow type as Arrow itself does, since its name does not say all."""
+    import pyarrow as pa
+
+    schema = pa.schema([pa.field("column", kind)]).serialize()
+    return base64.b64encode(schema.to_pybytes()).decode("ascii")
+
+
+def _arrow_from_plain(plain: str) -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise ImportError("This was saved from a frame with Arrow columns: pip install pyarrow") from error
+    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(plain)))
+    return pd.ArrowDtype(schema.field("column").type)
 
 
 def _pandas_from_plain(plain: dict[str, Plain]) -> Any:

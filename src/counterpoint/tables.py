@@ -48,7 +48,7 @@ class Form:
     def of(cls, table: Any) -> Form:
         """Read the form of a pandas frame, a polars frame or a two-dimensional array."""
         if isinstance(table, pd.DataFrame):
-            _refuse_repeated(table.columns.tolist())
+            _refuse_names(table.columns.tolist())
             return cls("pandas", tuple(table.columns), tuple(table.dtypes))
         if _is_polars(table):
             return cls("polars", tuple(table.columns), tuple(table.dtypes))
@@ -406,11 +406,30 @@ def _objects(values: Sequence[Any]) -> Column:
 
 def _as_array(table: Any) -> Column:
     """Read an array, or nested lists of any types; np.asarray would turn numbers among texts into texts."""
+    refuse_masked(table)
     if isinstance(table, list | tuple):
         array = np.asarray(table, dtype=object)
         plain = all(isinstance(value, bool | int | float | np.number | np.bool_) for value in array.ravel())
         return np.asarray(table) if plain else array
     return np.asarray(table)
+
+
+def refuse_masked(array: Any) -> None:
+    """Refuse masked cells: what lies under the mask is no value.
+
+    Examples
+    --------
+    >>> refuse_masked(np.ma.masked_equal([1.0, -9.0], -9.0))
+    Traceback (most recent call last):
+        ...
+    TypeError: 1 of 2 cells are masked. Give array.astype(float).filled(np.nan) if they are missing values.
+    """
+    if np.ma.is_masked(array):
+        masked = int(np.ma.getmaskarray(array).sum())
+        raise TypeError(
+            f"{masked:,} of {np.size(array):,} cells are masked. Give array.astype(float).filled(np.nan) if "
+            f"they are missing values."
+        )
 
 
 def _described(table: Any, array: Column) -> str:
@@ -430,6 +449,26 @@ def _is_polars(table: Any) -> bool:
     if type(table).__name__ == "LazyFrame":
         raise TypeError("A polars LazyFrame holds no rows yet; give lazy.collect().")
     return type(table).__name__ == "DataFrame"
+
+
+def _refuse_names(names: list[Any]) -> None:
+    """Refuse names by which no feature could be found."""
+    for place, name in enumerate(names):
+        if any(part is None or part is pd.NA or part != part for part in _parts(name)):
+            raise ValueError(
+                f"Feature names must not be missing, got {name!r} as the name of column {place}. "
+                f"Rename it, or drop the column."
+            )
+    _refuse_repeated(names)
+
+
+def _parts(name: Any) -> Iterator[Any]:
+    """List the parts of a name of several levels."""
+    if isinstance(name, tuple):
+        for part in name:
+            yield from _parts(part)
+    else:
+        yield name
 
 
 def _refuse_repeated(names: list[Any]) -> None:
