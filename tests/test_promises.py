@@ -165,7 +165,7 @@ def problems(draw: st.DrawFn, forms: tuple[str, ...] = tuple(KINDS)) -> testing.
 def constraints(
     draw: st.DrawFn, X: Any, frame: pd.DataFrame, few: pd.DataFrame, kinds: list[str]
 ) -> dict[str, Any]:
-    """Draw what may change, such that the instances themselves are admissible."""
+    """Draw what may change; the instances themselves may lie outside of it."""
     schema, ranges = cp.Schema.infer(X), {}
     asked: dict[str, list[str]] = {"immutable": [], "increase": [], "decrease": []}
     free = draw(st.integers(0, len(kinds) - 1))
@@ -179,15 +179,16 @@ def constraints(
             asked[way].append(name)
         if way == "limited" and kind in NUMBERS:
             low, high = np.nanquantile(frame[name].astype(float), sorted([draw(SHARES), draw(SHARES)]))
-            ranges[name] = (
-                np.nanmin([low, *few[name].astype(float)]),
-                np.nanmax([high, *few[name].astype(float)]),
-            )
+            ranges[name] = (np.floor(low), np.ceil(high))  # a whole number lies between
+            if draw(st.booleans()):
+                ranges[name] = (
+                    np.nanmin([low, *few[name].astype(float)]),
+                    np.nanmax([high, *few[name].astype(float)]),
+                )
         elif way == "limited":
-            categories = schema.features[i].categories
-            ranges[name] = [
-                c for c in categories if c in set(few[name]) or (c is None) or draw(st.booleans())
-            ]
+            categories, inside = schema.features[i].categories, draw(st.booleans())
+            kept = set(few[name]) if inside else set()
+            ranges[name] = [c for c in categories if c in kept or draw(st.booleans())] or [categories[0]]
         if kind in NUMBERS and way != "limited" and draw(st.booleans()):
             schema = schema.replace(
                 name, step=draw(st.sampled_from([0.1, 0.25, 1, 5])) if kind in ("float", "gaps") else 2
@@ -282,7 +283,7 @@ def test_a_shortfall_does_not_blame_the_search_for_what_the_selection_leaves_out
     picky = cp.Ensemble(selection=cp.Selection(distance=100.0, fill=False))
     explanation = picky.fit(lambda rows: rows[:, 0] > 0, X).explain(np.array([-1.0, 0.0, 0.0]), 3)
     assert explanation.shortfall is not None
-    assert "no counterfactual turned up" not in explanation.shortfall.reason
+    assert explanation.shortfall.why is cp.Why.NOT_WORTH_IT
 
 
 def test_a_model_that_writes_to_its_table_changes_nothing() -> None:
@@ -457,6 +458,20 @@ class WritesToKnown(Honest):
         return super().search(task)
 
 
+class WorksInPlace(Honest):
+    """Moves x itself, which all other searches see too."""
+
+    def search(self, task: cp.Task) -> cp.Search:
+        rows = task.x
+        rows[:, task.features] = task.known.rows[task.unlike()[0], task.features]
+        yield Question(rows, np.arange(len(task)))
+
+
+class FindsNothing(Honest):
+    def search(self, task: cp.Task) -> cp.Search:
+        yield task.question([x[None] for x in task.x])
+
+
 class NeverEnds(Honest):
     def search(self, task: cp.Task) -> cp.Search:
         while True:
@@ -487,14 +502,16 @@ CHEATS = {
     DoesNotFlip: "is decided as",
     TouchesImmutable: "but it is immutable",
     TooMany: "but k is",
-    Twice: "twice",
+    Twice: "each counterfactual once",
     Itself: "its own counterfactual",
     Silent: "but its shortfall is None",
     Moody: "gets other counterfactuals",
     Remembers: "gets other counterfactuals",
     DrawsForAllTogether: "gets other counterfactuals",
     WritesToX: "X changed",
-    WritesToKnown: "the known rows of its task changed",
+    WritesToKnown: "read-only",
+    WorksInPlace: "read-only",
+    FindsNothing: "nothing was found",
     NeverEnds: "still asks after 50 questions",
     NeverAdmissible: "still asks after 50 questions",
     NeverEndsAtAll: "still asks after 50 questions",
@@ -518,6 +535,6 @@ def test_check_explainer_passes_the_honest(explainer: cp.Explainer) -> None:
 
 
 def test_a_report_says_what_ran_without_raising_if_asked() -> None:
-    report = testing.check_explainer(Twice(), strict=False)
+    report = testing.check_explainer(TooMany(), strict=False)
     assert {check.name for check in report.failures} >= {"at most k, each once, never x, on loans"}
     assert len(report.checks) > 40

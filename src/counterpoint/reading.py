@@ -163,12 +163,13 @@ def _read_numbers(feature: Feature, values: Column, dtype: np.dtype[Any] | None)
     numbers, no_number = _floats(values, missing)
     whole = feature.step is not None or values.dtype.kind in "iu"
     infinite = np.isinf(numbers)
-    beyond = _beyond(values, numbers, feature.step) & ~infinite if whole else np.zeros_like(missing)
+    beyond = _beyond(values, numbers, feature.step) & whole & ~infinite
     no_float = _no_float(values) if feature.written == "Decimal" else np.zeros_like(missing)
     held, lost, rule = _held(numbers, dtype)
     if feature.immutable:
+        inexact = _differ(values, numbers, beyond)
         return _kept(feature, held, missing, lost | infinite)._replace(
-            faults=_faults((no_number, _NO_NUMBER), (beyond, _BEYOND), (no_float & ~beyond, _NO_FLOAT))
+            faults=_faults((no_number, _NO_NUMBER), (inexact, _INEXACT), (no_float & ~inexact, _NO_FLOAT))
         )
     return Reading(
         feature,
@@ -192,16 +193,21 @@ def _kept(feature: Feature, numbers: Row, missing: Mask, odd: Mask) -> Reading:
 
 
 def _beyond(values: Column, numbers: Row, step: float | None) -> Mask:
-    """Tell which steps are so many that they are not exact as floats."""
-    most = EXACT * min(1, step or 1)
-    beyond = np.abs(numbers) > most
-    for row in np.flatnonzero(np.abs(numbers) == EXACT).tolist():
-        beyond[row] |= int(values[row]) != int(numbers[row])  # 2**53 + 1 as a float is 2**53
-    return beyond
+    """Mark numbers of so many steps that not all of them are exact as floats."""
+    size = np.abs(numbers)
+    return np.asarray((size > EXACT * min(1, step or 1)) | _differ(values, numbers, size == EXACT))
+
+
+def _differ(values: Column, numbers: Row, where: Mask) -> Mask:
+    """Mark values that a float does not hold exactly, of some."""
+    differ = np.zeros(len(values), dtype=np.bool_)
+    for row in np.flatnonzero(where).tolist():
+        differ[row] = int(values[row]) != int(numbers[row])
+    return differ
 
 
 def _no_float(values: Column) -> Mask:
-    """Tell which Decimals have more digits than a float."""
+    """Mark Decimals that have more digits than a float."""
     wrong = (isinstance(value, Decimal) and not is_exact(value) for value in values)
     return np.fromiter(wrong, dtype=np.bool_, count=len(values))
 
@@ -276,5 +282,9 @@ _BEYOND = (
 _NO_FLOAT = (
     "It has more digits than are exact as a float. Give fewer, or name the column in immutable= or "
     "categorical=."
+)
+_INEXACT = (
+    "It is a whole number that is not exact as a float, unlike the known ones. Name the column in "
+    "categorical= and fit again."
 )
 _UNHASHABLE = "It cannot be a category. Turn the column into columns of numbers or categories."

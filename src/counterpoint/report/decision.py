@@ -10,7 +10,6 @@ import numpy as np
 from counterpoint import metrics
 from counterpoint.answers import Fitted
 from counterpoint.blackbox import is_continuous
-from counterpoint.bounds import Rules
 from counterpoint.distances import changed
 from counterpoint.explainers import Explainer
 from counterpoint.explanation import Explanation
@@ -155,7 +154,6 @@ def _measured(explanation: Explanation, explainer: Explainer, wanted: Target, se
 def _alike(explanation: Explanation, explainer: Explainer, wanted: Target) -> tuple[Row, Rows] | None:
     """Explain the known instance most like x that is decided as x is."""
     schema, known = explainer.fitted_.schema, explainer.fitted_.known
-    known = known.take(np.flatnonzero(Rules.of(schema).inside(known.rows).all(axis=1)))
     if not len(explanation) or not len(known.rows):
         return None
     (place,) = metrics.nearest_alike(explanation.row[None], [explanation.decision], known, wanted.flips)
