@@ -237,7 +237,11 @@ def test_a_column_that_may_change_does_and_is_still_of_its_dtype(name):
 
     answers = cp.Neighbours().fit(model, X, immutable=["b"]).explain_many(X[:8], k=2, progress=False)
     assert all(map(len, answers))
+    assert answers.frame["a"].dtype == column.dtype
+    assert len(answers.changes) == sum(map(len, answers))
     for answer in answers:
+        assert str(answer)
+        assert len(answer.sentences()) == len(answer)
         assert answer.counterfactuals["a"].dtype == column.dtype
         assert all(any(same(value, each) for each in known) for value in cells(answer.counterfactuals))
 
