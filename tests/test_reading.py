@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import counterpoint as cp
+from counterpoint import report
 from counterpoint.distances import Distance
 
 RNG = np.random.default_rng(0)
@@ -98,6 +99,26 @@ def test_what_may_not_change_may_hold_anything(name):
     back = cp.Explanations.from_json(many.to_json())
     pd.testing.assert_frame_equal(back.frame, many.frame)
     assert len(many.changes) == len(back.changes)
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_answers_of_several_runs_go_together(name):
+    X, asked = each_fixed("kept", *UNSEEN[name])
+    explainer = cp.Tree().fit(grant, X, immutable=["kept"])
+    together = explainer.explain_many(asked, 2, progress=False)
+    alone = [explainer.explain(asked[place : place + 1], 2) for place in range(len(asked))]
+    pd.testing.assert_frame_equal(cp.Explanations(alone).frame, together.frame, check_categorical=False)
+
+
+@pytest.mark.parametrize("name", ["names", "dates with a zone", "ids", "categories", "infinite"])
+def test_what_is_new_can_be_reported_measured_and_drawn(name):
+    X, asked = each_fixed("kept", *UNSEEN[name])
+    explainer = cp.Neighbours().fit(grant, X, immutable=["kept"])
+    many = explainer.explain_many(asked, 2, progress=False)
+    assert report.html(report.one(many[0], explainer))
+    assert report.html(report.Many.of(many, asked))
+    assert cp.evaluate(explainer, asked, k=2)["size"].tolist() == [1.0]
+    many[0].plot()
 
 
 @pytest.mark.parametrize("name", ["names", "dates", "dates with a zone", "ids", "categories", "spans"])

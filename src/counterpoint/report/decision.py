@@ -13,6 +13,7 @@ from counterpoint.blackbox import is_continuous
 from counterpoint.distances import changed
 from counterpoint.explainers import Explainer
 from counterpoint.explanation import Explanation
+from counterpoint.joining import join
 from counterpoint.metrics import Measures
 from counterpoint.render import Card, Line, card
 from counterpoint.report.landscape import Landscape
@@ -80,7 +81,7 @@ def one(explanation: Explanation, explainer: Explainer, *, target: Any = None, s
     '3 of the 3 asked for were found.'
     """
     fitted = explainer.fitted_
-    if explanation.schema != fitted.schema:
+    if join([fitted.schema, explanation.schema]) is None:
         raise ValueError("The explanation is of other features than the explainer knows; give its own.")
     wanted = _wanted(explanation, fitted, target)
     shaped = bool(fitted.schema.form.shape)
