@@ -221,7 +221,7 @@ def test_shrink_moves_all_numbers_together_or_one_alone_whichever_is_nearer() ->
 
 def test_shrink_leaves_categories_and_missing_values_alone() -> None:
     X = pd.DataFrame({"a": [0.0, 9.0, np.nan], "b": ["u", "v", "w"], "c": [0.0, 9.0, 9.0]})
-    task = pose(X, X[:1])
+    task = pose(X, X[:1], cp.Schema.infer(X, missing="allow"))
     driven = Driven(shrink(task, *one([[np.nan, 2.0, 8.0]])), lambda rows: rows[:, 2] > 2)
     assert np.isnan(driven.asked[:, 0]).all()
     assert (driven.asked[:, 1] == 2).all()

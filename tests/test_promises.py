@@ -196,7 +196,8 @@ def constraints(
     rule = draw(
         st.sampled_from([None, None, lambda table, x: np.sin(cp.Schema.infer(X).encode(table)).sum(1) > -1])
     )
-    return {"schema": schema, "ranges": ranges, "rule": rule, **asked}
+    missing = draw(st.sampled_from(["keep", "keep", "allow"]))
+    return {"schema": schema, "ranges": ranges, "rule": rule, "missing": missing, **asked}
 
 
 SHARES = st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0])

@@ -1,5 +1,6 @@
 """What a column is, the way from the caller's tables to rows and back, and what constraints allow."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -356,11 +357,20 @@ def test_a_one_way_number_that_is_missing_stays_missing():
     assert allowed(np.nan, Feature("a", seen=(0, 5), missing=True, direction=1), [np.nan, 3]) == []
 
 
-def test_missing_is_allowed_where_known_instances_miss_the_value_and_no_range_is_given():
-    gone = np.array([[np.nan]])
-    assert bounds([1], Feature("a", missing=True)).admissible(gone).all()
-    assert not bounds([1], Feature("a")).admissible(gone).any()
-    assert not bounds([1], Feature("a", missing=True, range=(0, 5))).admissible(gone).any()
+def test_a_number_goes_missing_only_if_asked_where_known_instances_miss_it_and_no_range_is_given():
+    gone, asked = np.array([[np.nan]]), {"missing": True, "may_go_missing": True}
+    assert bounds([1], Feature("a", **asked)).admissible(gone).all()
+    assert not bounds([1], Feature("a", missing=True)).admissible(gone).any()
+    assert not bounds([1], Feature("a", may_go_missing=True)).admissible(gone).any()
+    assert not bounds([1], Feature("a", **asked, range=(0, 5))).admissible(gone).any()
+
+
+def test_a_category_goes_missing_only_if_asked_and_only_as_its_first_mark():
+    job = Feature("job", "categorical", categories=("a", "b", None, None), missing_as=("None", "nan"))
+    assert allowed(0, job, [0, 1, 2, 3]) == [1]
+    assert allowed(0, replace(job, may_go_missing=True), [0, 1, 2, 3]) == [1, 2]
+    assert allowed(0, replace(job, range=("a", None)), [0, 1, 2, 3]) == [2]
+    assert allowed(3, replace(job, may_go_missing=True), [0, 1, 2, 3, 4, np.nan]) == [0, 1]
 
 
 def test_only_allowed_categories_are_taken():
@@ -403,6 +413,7 @@ def problems(draw):
 @st.composite
 def _features(draw, name):
     shared = {"name": name, "immutable": draw(st.booleans()) and draw(st.booleans())}
+    shared["may_go_missing"] = draw(st.booleans())
     if not shared["immutable"]:
         shared["direction"] = draw(st.sampled_from([0, 0, 1, -1]))
     if draw(st.booleans()):
@@ -467,7 +478,7 @@ def test_admissible_rows_keep_every_constraint_by_the_word(problem):
                 continue
             assert not feature.immutable
             value = feature.label(new)
-            assert value is not None or not feature.direction
+            assert value is not None or feature.may_lose
             if feature.is_categorical:
                 assert feature.allows(value)
             elif value is not None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint.marks import NANS
 from counterpoint.readonly import make_read_only
 from counterpoint.schema import EXACT, Feature, Row, Rows, Schema
 
@@ -109,8 +110,9 @@ class Rules:
     high: Row
     rising: Mask
     falling: Mask
-    may_miss: Mask
-    missing_code: Row  # the code of the missing category, NaN where there is none
+    has_gaps: bool  # whether a number can be missing at all
+    may_lose: Mask  # numbers that may go missing
+    nan: Row  # what a number is that goes missing
     is_category: Mask
     categories: Categories
     limited: NDArray[np.intp]  # the features that may change and have a range of the user's
@@ -126,9 +128,7 @@ class Rules:
         grid = Grid.of(schema)
         limits = np.array([_limits(schema, place) for place in range(len(features))]).reshape(-1, 2)
         low, high = grid.within(limits[:, 0], limits[:, 1])
-        codes = [np.nan if f.missing_code is None else f.missing_code for f in features]
         limited = [i for i, f in enumerate(features) if f.range is not None and not f.immutable]
-        free = [f.missing and not f.direction and f.range is None for f in features]
         return cls(
             schema=schema,
             frozen=np.array([f.immutable for f in features], dtype=np.bool_),
@@ -136,8 +136,9 @@ class Rules:
             high=high,
             rising=np.array([f.direction > 0 for f in features], dtype=np.bool_),
             falling=np.array([f.direction < 0 for f in features], dtype=np.bool_),
-            may_miss=np.array(free, dtype=np.bool_),
-            missing_code=np.array(codes, dtype=np.float64),
+            has_gaps=any(f.missing for f in features),
+            may_lose=np.array([f.may_lose and not f.is_categorical for f in features], dtype=np.bool_),
+            nan=np.array([NANS[f.missing_as[0]] for f in features], dtype=np.float64),
             is_category=np.array([f.is_categorical for f in features], dtype=np.bool_),
             categories=Categories.of(features),
             limited=np.array(limited, dtype=np.intp),
@@ -157,8 +158,28 @@ class Rules:
         low = np.where(self.rising, np.fmax(self.low, x), self.low)
         high = np.where(self.falling, np.fmin(self.high, x), self.high)
         # What is missing is neither above nor below anything: a one-way feature stays missing.
-        stuck = (self.rising | self.falling) & (np.isnan(x) | (x == self.missing_code))
+        stuck = (self.rising | self.falling) & self.is_missing(x, np.arange(len(self.low)))
         return Bounds(self, x, np.where(stuck, np.inf, low), np.where(stuck, -np.inf, high), outside)
+
+    def is_missing(self, values: Rows, feature: NDArray[np.intp]) -> Mask:
+        """Tell which values of features that may change are missing: numbers that are NaN, and categories."""
+        missing = np.isnan(values)
+        # A frozen category can have a code that is not known here.
+        category = np.broadcast_to((self.is_category & ~self.frozen)[feature], values.shape)
+        places = np.broadcast_to(feature, values.shape)[category]
+        missing[category] = self.categories.gaps[
+            self.categories.starts[places] + values[category].astype(np.intp)
+        ]
+        return np.asarray(missing)
+
+    def with_own(self, rows: Rows, x: Rows) -> Rows:
+        """Write each value that equals x's as x has it, bit for bit: 0.0 or -0.0, NaN or None."""
+        own = rows == x
+        if self.has_gaps:
+            missing = np.isnan(rows)
+            own |= missing & np.isnan(x)
+            rows = np.where(missing, self.nan, rows)
+        return np.where(own, x, rows)
 
     def outside(self, x: Rows) -> Mask | None:
         """Tell which cells have to change, as they lie outside the user's own ranges; None if none does.
@@ -196,27 +217,41 @@ class Categories:
     """Which categories may be taken, all features one after another."""
 
     starts: NDArray[np.intp]  # where those of a feature start
+    gaps: Mask  # the missing ones
     may_take: Mask
     may_keep: Mask  # x's own category can be one that may not be taken: a missing one
     entries: NDArray[np.intp]  # the nearest code that may be taken from each
     forbids: bool  # whether any may not be taken
+    has_marks: bool  # whether several of a feature are missing ones, such as None and NaN
 
     @classmethod
     def of(cls, features: Sequence[Feature]) -> Categories:
         """Gather the categories of all features."""
         sizes = [len(feature.categories) for feature in features]
         allowed = np.array([f.allows(c) for f in features for c in f.categories], dtype=np.bool_)
-        missing = np.array([c is None for f in features for c in f.categories], dtype=np.bool_)
-        one_way = np.repeat([f.direction != 0 for f in features], sizes).astype(np.bool_)
-        may_take = allowed & ~(missing & one_way)
+        gaps = np.array([c is None for f in features for c in f.categories], dtype=np.bool_)
+        may_take = allowed & ~gaps
         starts = np.cumsum([0, *sizes])[:-1].astype(np.intp)
+        for start, feature in zip(starts, features, strict=True):
+            if feature.may_lose and feature.gaps:
+                may_take[start + min(feature.gaps.values())] = True
         entries = [np.arange(size) for size in sizes]
         for place, feature in enumerate(features):
             if feature.is_categorical and feature.range is not None:
-                codes = np.flatnonzero(may_take[starts[place] : starts[place] + sizes[place]])
+                mine = slice(starts[place], starts[place] + sizes[place])
+                known = np.flatnonzero(may_take[mine] & ~gaps[mine])
+                codes = known if len(known) else np.flatnonzero(may_take[mine])
                 entries[place] = _nearest(codes, sizes[place], feature.direction)
         none = np.empty(0, dtype=np.intp)
-        return cls(starts, may_take, allowed | missing, np.concatenate([none, *entries]), not may_take.all())
+        return cls(
+            starts,
+            gaps,
+            may_take,
+            allowed | gaps,
+            np.concatenate([none, *entries]),
+            not may_take.all(),
+            any(len(feature.gaps) > 1 for feature in features),
+        )
 
     def takes(self, feature: NDArray[np.intp], codes: NDArray[np.intp]) -> Mask:
         """Tell which categories of features may be taken."""
@@ -281,8 +316,9 @@ class Bounds:
 
         Where x lies outside a range, what is nearest to it stands in for it.
         """
-        result = np.where(free & ~self.rules.frozen, rows, self.home)
-        cells = self._cells(result, result != self.home, self.home)
+        moved = (rows != self.home) & (free & ~self.rules.frozen)
+        result = np.where(moved, rows, self.home)
+        cells = self._cells(result, moved, self.home)
         result[cells.row, cells.feature] = self._settled(cells)
         return result
 
@@ -302,10 +338,14 @@ class Bounds:
         settled = np.fmin(np.fmax(cells.values, low), high)
         if self.rules.grid:
             settled = np.fmin(np.fmax(self.rules.grid.settle(settled, cells.feature), low), high)
-        settled = np.where(np.isnan(cells.values), cells.values, settled)  # fmin and fmax hide NaN
-        allowed = self._within(replace(cells, values=settled))
         # Adding 0.0 makes -0.0 into 0.0, of which fmax may return either, depending on how many there are.
-        return np.where(allowed, settled + 0.0, cells.own)
+        settled += 0.0
+        missing = np.isnan(cells.values)
+        if missing.any():  # fmin and fmax hide NaN
+            own, nan = cells.own[missing], self.rules.nan[cells.feature[missing]]
+            settled[missing] = np.where(np.isnan(own), own, nan)
+        changes = self._within(replace(cells, values=settled)) & (settled != cells.own)
+        return np.where(changes, settled, cells.own)
 
     def admissible(self, rows: Rows) -> Mask:
         """Tell which rows keep every constraint exactly, and are not x itself."""
@@ -338,15 +378,19 @@ class Bounds:
     def _within(self, cells: _Cells) -> Mask:
         """Tell which cells hold an admissible value, steps aside."""
         rules, values, feature = self.rules, cells.values, cells.feature
-        missing = np.isnan(values)
         inside = (values >= cells.limits[0]) & (values <= cells.limits[1])
         if rules.has_categories:
             inside &= (np.rint(values) == values) | ~rules.is_category[feature]
         if rules.categories.forbids:
             category = np.flatnonzero(inside & rules.is_category[feature])
             inside[category] = rules.categories.takes(feature[category], values[category].astype(np.intp))
+            if rules.categories.has_marks:  # from None to NaN, nothing changes
+                some = feature[category]
+                mark = rules.is_missing(values[category], some) & rules.is_missing(cells.own[category], some)
+                inside[category] &= ~mark
+        missing = np.isnan(values)
         if missing.any():
-            inside |= missing & (rules.may_miss[feature] | np.isnan(cells.own))
+            inside |= missing & (rules.may_lose[feature] | np.isnan(cells.own))
         return np.asarray(inside)
 
 

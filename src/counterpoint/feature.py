@@ -12,19 +12,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.marks import MARKS
 from counterpoint.problems import listed
+from counterpoint.written import WRITTEN, write
 
 Rows = NDArray[np.float64]
 Row = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# Above this, a float64 no longer holds every whole number, and an immutable id could change unseen.
-EXACT = 2**53
+_CHOICES = {"kind": ("continuous", "categorical"), "direction": (-1, 0, 1), "written": ("", *WRITTEN)}
 
-# What can stand for a missing value in a column of objects.
-MARKS = {"nan": np.nan, "None": None, "NA": pd.NA}
-
-_CHOICES = {"kind": ("continuous", "categorical"), "missing_as": tuple(MARKS), "direction": (-1, 0, 1)}
+_GAP = type(None)
 
 
 @dataclass(frozen=True)
@@ -45,13 +43,18 @@ class Feature:
     step
         Continuous values are whole multiples of it; 1 for integers, None for no step.
     categories
-        The known categories in code order; None stands for a missing one.
+        The known categories in code order; None stands for a missing one, once for each of its marks.
     ordered
         Whether the categories' order means something, so that they can rise and fall.
     missing
-        Whether a number may be missing.
+        Whether some known instances miss the number.
     missing_as
-        What stands for a missing value in a column of objects: ``"nan"``, ``"None"`` or ``"NA"``.
+        What stands for a missing value, the first found first: ``"nan"``, ``"None"``, ``"NA"`` (also null).
+    written
+        How the numbers of a column of objects are written: ``"int"``, ``"float"``, ``"int or float"`` or
+        ``"Decimal"``; as ints if there is a step, else as floats, if it is not said.
+    may_go_missing
+        Whether a counterfactual may lose a value that x has, where known instances miss it.
     immutable
         A counterfactual keeps x's value.
     direction
@@ -71,7 +74,9 @@ class Feature:
     categories: tuple[Any, ...] = ()
     ordered: bool = False
     missing: bool = False
-    missing_as: Literal["nan", "None", "NA"] = "nan"
+    missing_as: tuple[str, ...] = ("nan",)
+    written: str = ""
+    may_go_missing: bool = False
     immutable: bool = False
     direction: int = 0
 
@@ -80,6 +85,10 @@ class Feature:
             value = getattr(self, field)
             if value not in allowed:
                 raise ValueError(f"{self.name!r}: {field} must be one of {allowed}, got {value!r}.")
+        if not self.missing_as or not set(self.missing_as) <= set(MARKS):
+            raise ValueError(
+                f"{self.name!r}: missing_as must list some of {tuple(MARKS)}, got {self.missing_as!r}."
+            )
         if self.step is not None and not self.step > 0:
             raise ValueError(f"{self.name!r}: step must be positive, got {self.step}.")
         if self.is_categorical:
@@ -102,9 +111,20 @@ class Feature:
             return None
         return int(value) if self.step is not None and float(value).is_integer() else float(value)
 
+    def write(self, number: float) -> Any:
+        """Write a number as a column of objects holds it."""
+        return write(number, self.written or ("float" if self.step is None else "int"), self.step)
+
     def allows(self, category: Any) -> bool:
         """Whether a category is among the admissible ones."""
         return self.range is None or category_key(category) in self._allowed
+
+    @property
+    def may_lose(self) -> bool:
+        """Whether a counterfactual may lose a value that x has: if asked for, or if the range lists None."""
+        if self.direction or self.range is not None:
+            return not self.direction and None in (self.range or ())
+        return self.may_go_missing and (self.missing or None in self.categories)
 
     @cached_property
     def fraction(self) -> tuple[float, float]:
@@ -130,26 +150,59 @@ class Feature:
         return np.array([i for i, c in enumerate(self.categories) if c is not None], dtype=np.int64)
 
     @cached_property
-    def missing_code(self) -> int | None:
-        """The code of the missing category, if there is one."""
-        return next((code for code, category in enumerate(self.categories) if category is None), None)
+    def gaps(self) -> dict[str, int]:
+        """The code of the missing category of each mark."""
+        codes = [code for code, category in enumerate(self.categories) if category is None]
+        return dict(zip(self.missing_as, codes, strict=False))
+
+    @cached_property
+    def by_type(self) -> dict[type, tuple[pd.Index, NDArray[np.int64]]]:
+        """The same for the categories of each type: True, 1 and 1.0 are equal, but not the same."""
+        kinds = [type(category) for category in self.categories]
+        return {
+            kind: (self._some(codes), np.array(codes, dtype=np.int64))
+            for kind in dict.fromkeys(kinds)
+            if (codes := [code for code, each in enumerate(kinds) if each is kind and kind is not _GAP])
+        }
+
+    def _some(self, codes: list[int]) -> pd.Index:
+        return pd.Index([self.categories[code] for code in codes], dtype=object, tupleize_cols=False)
 
     @cached_property
     def _allowed(self) -> frozenset[Hashable]:
-        return frozenset(map(category_key, self.range or ()))
+        return frozenset(map(self._meant, self.range or ()))
+
+    @cached_property
+    def _keys(self) -> frozenset[Hashable]:
+        return frozenset(map(category_key, self.categories))
+
+    @cached_property
+    def _equal(self) -> dict[Any, Any]:
+        return {category: category for category in reversed(self.categories)}
+
+    def _meant(self, category: Any) -> Hashable:
+        """Give the key of the category that is meant: one of the same type, or else one that is equal."""
+        key = category_key(category)
+        return key if key in self._keys else category_key(self._equal.get(category, category))
 
     def _check_categories(self) -> None:
-        distinct = {(type(category), category) for category in self.categories}
-        if not self.categories or len(distinct) < len(self.categories):
+        known = [category_key(category) for category in self.categories if category is not None]
+        if not self.categories or len(set(known)) < len(known) or not self._has_marks:
             raise ValueError(
-                f"{self.name!r} is categorical, so its categories must be given, each once, "
-                f"got {listed(self.categories)}."
+                f"{self.name!r} is categorical, so its categories must be given, each once (None once for "
+                f"each mark in missing_as), got {listed(self.categories)}."
             )
         if self.direction and not self.ordered:
             raise ValueError(
                 f"{self.name!r} is one-way, but its categories have no order. Give the column an ordered "
                 f"categorical dtype, or a Schema whose feature has ordered=True."
             )
+
+    @property
+    def _has_marks(self) -> bool:
+        """Whether there is one mark for each missing category; of none or one, it need not be said."""
+        gaps = sum(category is None for category in self.categories)
+        return gaps <= 1 or gaps == len(set(self.missing_as)) == len(self.missing_as)
 
     def _holds_a_step(self, low: float, high: float) -> bool:
         """Whether a whole multiple of the step lies within limits."""
@@ -158,10 +211,15 @@ class Feature:
         near, (top, bottom) = np.rint(low / self.step), self.fraction
         return any(low <= place * top / bottom <= high for place in (near, near + 1))
 
+    def _knows(self, category: Any) -> bool:
+        try:
+            return self._meant(category) in self._keys
+        except TypeError:  # it cannot be looked up, so it is not there
+            return False
+
     def _check_range(self, admissible: tuple[Any, ...]) -> None:
         if self.is_categorical:
-            known = set(map(category_key, self.categories))
-            unknown = [c for c in admissible if not _is_in(c, known)]
+            unknown = [c for c in admissible if not self._knows(c)]
             if unknown or not admissible:
                 got = listed(unknown) if unknown else "none"
                 raise ValueError(
@@ -182,14 +240,13 @@ class Feature:
             )
 
 
-def _is_in(category: Any, known: set[Hashable]) -> bool:
-    try:
-        return category_key(category) in known
-    except TypeError:  # it cannot be looked up, so it is not there
-        return False
-
-
 def category_key(category: Any) -> Hashable:
-    """Give what two categories share if they are the same one."""
-    key: Hashable = category
-    return key
+    """Give what two categories share if they are the same one: True, 1 and 1.0 are three.
+
+    Examples
+    --------
+    >>> category_key(1) == category_key(np.int64(1)), category_key(1) == category_key(True)
+    (True, False)
+    """
+    plain = category.item() if isinstance(category, np.generic) else category
+    return type(plain), plain

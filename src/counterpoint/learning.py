@@ -45,6 +45,7 @@ class Constraints:
     ranges: Mapping[Any, Sequence[Any]] | None
     increase: Iterable[Any]
     decrease: Iterable[Any]
+    missing: str
 
     def of_table(self, X: Any) -> Schema:
         """Infer what columns are, or take the caller's word, and add the constraints."""
@@ -53,6 +54,7 @@ class Constraints:
             "ranges": self.ranges,
             "increase": self.increase,
             "decrease": self.decrease,
+            "missing": self.missing,
         }
         if self.schema is None:
             return Schema.infer(X, categorical=self.categorical, **limits)
@@ -67,8 +69,8 @@ class Constraints:
 
     def of_signals(self) -> Any:
         """Give the mask of cells that may not change, and refuse what is for tables only."""
-        names = ("schema", "categorical", "ranges", "increase", "decrease")
-        given = [name for name in names if getattr(self, name) not in (None, ())]
+        names = ("schema", "categorical", "ranges", "increase", "decrease", "missing")
+        given = [name for name in names if getattr(self, name) not in (None, (), "keep")]
         if given:
             raise ValueError(
                 f"{given[0]} is for the columns of tables; images and series take immutable, a mask of "

@@ -125,7 +125,7 @@ class Pool:
         # Rows that are not asked about are answered with x's own decision: they do not flip.
         labels = self.task.decisions[of]
         if len(places):
-            asked = Question(rows[places], of[places])
+            asked = self.task.with_own(rows[places], of[places])
             reply = yield asked
             answer = self._received(reply, asked, self._chorus.owners[places])
             labels = labels.astype(np.result_type(labels, answer), copy=False)
@@ -140,7 +140,7 @@ class Pool:
         if self._obeys is not None:
             for instance in np.unique(of[mask]).tolist():
                 mine = np.flatnonzero(mask & (of == instance))
-                mask[mine] = self._obeys(rows[mine], instance)
+                mask[mine] = self._obeys(self.task.with_own(rows[mine], of[mine]).rows, instance)
         return mask
 
     def _distinct(self, rows: Rows, of: Places, places: Places) -> tuple[Places, Places]:

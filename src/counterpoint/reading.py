@@ -6,16 +6,20 @@ others. What may not change may hold anything: an immutable feature is widened b
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoint.feature import EXACT, MARKS, Feature, Mask, Row
+from counterpoint.feature import Feature, Mask, Row, category_key
+from counterpoint.marks import MARKS, NANS, is_missing, mark_places
 from counterpoint.problems import Problem, listed
-from counterpoint.tables import Column, is_missing, missing_value
+from counterpoint.tables import EXACT, Column
+from counterpoint.written import is_exact
 
 
 class Fault(NamedTuple):
@@ -54,23 +58,27 @@ class Reading(NamedTuple):
         ]
 
 
-def read_column(feature: Feature, values: Column, dtype: np.dtype[Any] | None = None) -> Reading:
+def read_column(
+    feature: Feature, values: Column, dtype: np.dtype[Any] | None = None, objects: bool = False
+) -> Reading:
     """Read a column; `dtype` is that of its numbers, if it limits them.
+
+    In a column of `objects`, categories are told apart by their types, too: True, 1 and 1.0 are three.
 
     Examples
     --------
     >>> read_column(Feature("job", kind="categorical", categories=("clerk", "smith")), np.array(["smith"]))
     Reading(feature=..., numbers=array([1.]), faults=(), new=())
     """
-    return (
-        _read_categories(feature, values) if feature.is_categorical else _read_numbers(feature, values, dtype)
-    )
+    if feature.is_categorical:
+        return _read_categories(feature, values, objects)
+    return _read_numbers(feature, values, dtype)
 
 
-def _read_categories(feature: Feature, values: Column) -> Reading:
+def _read_categories(feature: Feature, values: Column, objects: bool) -> Reading:
     missing = is_missing(values)
-    codes, unusable = _codes(feature, np.asarray(values, dtype=object))
-    codes[missing] = -1 if feature.missing_code is None else feature.missing_code
+    codes, unusable = _codes(_by_type if objects else _by_value, feature, np.asarray(values, dtype=object))
+    codes[missing] = _gap_codes(feature, objects)[mark_places(values[missing])]
     unseen = codes < 0
     if not unseen.any():
         return Reading(feature, codes)
@@ -83,17 +91,51 @@ def _read_categories(feature: Feature, values: Column) -> Reading:
     return Reading(feature, codes, faults)
 
 
-def _codes(feature: Feature, values: Column) -> tuple[Row, Mask]:
+def _codes(look_up: Callable[[Feature, Column], Row], feature: Feature, values: Column) -> tuple[Row, Mask]:
     """Look up the codes of values, -1 for one that has none, and mark those that cannot be looked up."""
-    unusable = np.zeros(len(values), dtype=np.bool_)
     try:
-        places = feature.index.get_indexer(pd.Index(values, dtype=object))
+        return look_up(feature, values), np.zeros(len(values), dtype=np.bool_)
     except TypeError:
         unusable = np.fromiter(map(_is_unhashable, values), dtype=np.bool_, count=len(values))
         usable = values.copy()
         usable[unusable] = None
-        places = feature.index.get_indexer(pd.Index(usable, dtype=object))
-    return np.append(feature.index_codes, -1)[places].astype(np.float64), unusable
+        return look_up(feature, usable), unusable
+
+
+def _by_value(feature: Feature, values: Column) -> Row:
+    return _found(feature.index, feature.index_codes, values)
+
+
+def _by_type(feature: Feature, values: Column) -> Row:
+    if set(map(type, values)) <= {str, *_MARK_TYPES} and feature.by_type.keys() == {str}:
+        return _by_value(feature, values)  # as it mostly is, and far quicker
+    values = np.fromiter(map(_plain, values), dtype=object, count=len(values))
+    codes = np.full(len(values), -1.0)
+    places, kinds = pd.factorize(np.fromiter(map(type, values), dtype=object, count=len(values)))
+    for place, kind in enumerate(kinds):
+        if kind in feature.by_type:
+            mine = np.flatnonzero(places == place)
+            codes[mine] = _found(*feature.by_type[kind], values[mine])
+    return codes
+
+
+# The types of what can stand for a missing value; no text is equal to any of them.
+_MARK_TYPES = frozenset(map(type, MARKS.values()))
+
+
+def _found(index: pd.Index, codes: NDArray[np.int64], values: Column) -> Row:
+    places = index.get_indexer(pd.Index(values, dtype=object, tupleize_cols=False))
+    return np.asarray(np.append(codes, -1)[places], dtype=np.float64)
+
+
+def _gap_codes(feature: Feature, objects: bool) -> Row:
+    """Give the code of each mark of a missing category; one that no known instance has becomes the first.
+
+    Only what may not change can keep such a mark: it is widened by it.
+    """
+    first = next(iter(feature.gaps.values()), -1)
+    other = -1 if objects and feature.immutable else first
+    return np.array([feature.gaps.get(mark, other) for mark in MARKS], dtype=np.float64)
 
 
 def _is_unhashable(value: Any) -> bool:
@@ -106,13 +148,18 @@ def _is_unhashable(value: Any) -> bool:
 
 def _widened(feature: Feature, values: Column, codes: Row, unseen: Mask, missing: Mask) -> Reading:
     """Give a feature further categories, after all known ones, in order of first appearance."""
-    places, found = pd.factorize(np.asarray(values[unseen], dtype=object))
-    gone = bool((unseen & missing).any())
-    new = (*(_plain(value) for value in found), *([None] * gone))
-    # What is missing has the place -1 here, and the last of the new codes.
-    codes[unseen] = len(feature.categories) + np.where(places < 0, len(found), places)
-    mark = missing_value(values)
-    marked: Any = next((text for text, value in MARKS.items() if gone and value is mark), feature.missing_as)
+    found: dict[Hashable, Any] = {}
+    names, marks = tuple(MARKS), []
+    for row in np.flatnonzero(unseen).tolist():
+        mark = names[mark_places(values[row : row + 1])[0]] if missing[row] else None
+        value = None if mark else _plain(values[row])
+        key = mark or category_key(value)
+        if mark and key not in found:
+            marks.append(mark)
+        _, place = found.setdefault(key, (value, len(found)))
+        codes[row] = len(feature.categories) + place
+    new = tuple(value for value, _ in found.values())
+    marked = (*(feature.missing_as if feature.gaps else ()), *marks) or feature.missing_as
     widened = replace(feature, categories=(*feature.categories, *new), missing_as=marked)
     return Reading(widened, codes, new=new)
 
@@ -122,12 +169,13 @@ def _read_numbers(feature: Feature, values: Column, dtype: np.dtype[Any] | None)
     numbers, no_number = _floats(values, missing)
     whole = feature.step is not None or values.dtype.kind in "iu"
     infinite = np.isinf(numbers)
-    beyond = _beyond(values, numbers) & whole & ~infinite
+    beyond = _beyond(values, numbers, feature.step) & whole & ~infinite
+    no_float = _no_float(values) if feature.written == "Decimal" else np.zeros_like(missing)
     held, lost, rule = _held(numbers, dtype)
     if feature.immutable:
         inexact = _differ(values, numbers, beyond)
         return _kept(feature, held, missing, lost | infinite)._replace(
-            faults=_faults((no_number, _NO_NUMBER), (inexact, _INEXACT))
+            faults=_faults((no_number, _NO_NUMBER), (inexact, _INEXACT), (no_float & ~inexact, _NO_FLOAT))
         )
     return Reading(
         feature,
@@ -135,6 +183,7 @@ def _read_numbers(feature: Feature, values: Column, dtype: np.dtype[Any] | None)
         _faults(
             (no_number, _NO_NUMBER),
             (beyond, _BEYOND),
+            (no_float & ~beyond, _NO_FLOAT),
             (missing & (not feature.missing), _MISSING),
             (infinite, _INFINITE),
             (lost & ~infinite & ~beyond, rule),
@@ -149,10 +198,10 @@ def _kept(feature: Feature, numbers: Row, missing: Mask, odd: Mask) -> Reading:
     return Reading(replace(feature, missing=True) if gone else feature, numbers, new=new)
 
 
-def _beyond(values: Column, numbers: Row) -> Mask:
-    """Mark what lies beyond the whole numbers that are all exact as floats."""
+def _beyond(values: Column, numbers: Row, step: float | None) -> Mask:
+    """Mark numbers of so many steps that not all of them are exact as floats."""
     size = np.abs(numbers)
-    return np.asarray((size > EXACT) | _differ(values, numbers, size == EXACT))
+    return np.asarray((size > EXACT * min(1, step or 1)) | _differ(values, numbers, size == EXACT))
 
 
 def _differ(values: Column, numbers: Row, where: Mask) -> Mask:
@@ -163,12 +212,19 @@ def _differ(values: Column, numbers: Row, where: Mask) -> Mask:
     return differ
 
 
+def _no_float(values: Column) -> Mask:
+    """Mark Decimals that have more digits than a float."""
+    wrong = (isinstance(value, Decimal) and not is_exact(value) for value in values)
+    return np.fromiter(wrong, dtype=np.bool_, count=len(values))
+
+
 def _floats(values: Column, missing: Mask) -> tuple[Row, Mask]:
     """Turn values into floats, and tell which of them are no numbers."""
     if values.dtype.kind in "biuf":
         return values.astype(np.float64), np.zeros(len(values), dtype=np.bool_)
     wrong = ~missing & _is_text(values)
     numbers = np.full(len(values), np.nan)
+    numbers[missing] = np.array(list(NANS.values()))[mark_places(values[missing])]
     fine = ~missing & ~wrong
     try:
         numbers[fine] = values[fine].astype(np.float64)
@@ -198,7 +254,7 @@ def _held(numbers: Row, dtype: np.dtype[Any] | None) -> tuple[Row, Mask, str]:
         return numbers, np.zeros(len(numbers), dtype=np.bool_), ""
     if dtype.kind == "f":
         with np.errstate(over="ignore"):
-            held = numbers.astype(dtype).astype(np.float64)
+            held = np.where(np.isnan(numbers), numbers, numbers.astype(dtype).astype(np.float64))
         lost, rule = np.isinf(held), f"numbers of {dtype}"
     else:
         limits, held = np.iinfo(dtype), numbers
@@ -228,6 +284,10 @@ _NO_NUMBER = "It is not a number. Give one, or name the column in categorical= a
 _BEYOND = (
     "It is a whole number beyond 2**53, which is not exact as a float. Name the column in immutable= or "
     "categorical= if it is an id."
+)
+_NO_FLOAT = (
+    "It has more digits than are exact as a float. Give fewer, or name the column in immutable= or "
+    "categorical=."
 )
 _INEXACT = (
     "It is a whole number that is not exact as a float, unlike the known ones. Name the column in "

@@ -10,17 +10,20 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoint.feature import EXACT, MARKS, Feature, Row, Rows
+from counterpoint.feature import Feature, Row, Rows, category_key
+from counterpoint.marks import is_missing, marks_in
 from counterpoint.problems import InvalidError, Problem, listed
 from counterpoint.reading import Reading, read_column
-from counterpoint.tables import Column, Form, is_missing, missing_value
+from counterpoint.tables import EXACT, Column, Form
+from counterpoint.written import digits_in, is_exact, kinds_in, written_in
 
 __all__ = ["EXACT", "Feature", "Row", "Rows", "Schema"]
 
@@ -64,6 +67,7 @@ class Schema:
         ranges: Mapping[Any, Sequence[Any]] | None = None,
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
+        missing: Literal["keep", "allow"] = "keep",
     ) -> Schema:
         """Learn what each column of X is: floats continuous, integers stepped, the rest categorical."""
         form = Form.of(X)
@@ -78,7 +82,7 @@ class Schema:
             for place, (name, column) in enumerate(zip(form.names, columns, strict=True))
         )
         return cls(features, form).constrain(
-            immutable=immutable, ranges=ranges, increase=increase, decrease=decrease
+            immutable=immutable, ranges=ranges, increase=increase, decrease=decrease, missing=missing
         )
 
     def constrain(
@@ -88,6 +92,7 @@ class Schema:
         ranges: Mapping[Any, Sequence[Any]] | None = None,
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
+        missing: Literal["keep", "allow"] = "keep",
     ) -> Schema:
         """Return a schema with further constraints on what a counterfactual may change.
 
@@ -98,6 +103,10 @@ class Schema:
         >>> schema.constrain(immutable=["age"], ranges={"hours": (10, 50)}).actionable
         (1,)
         """
+        if missing not in ("keep", "allow"):
+            raise ValueError(
+                f'missing must be "keep" (no value of x goes missing) or "allow", got {missing!r}.'
+            )
         frozen = set(_resolve(immutable, self.form, "immutable"))
         rising = set(_resolve(increase, self.form, "increase"))
         falling = set(_resolve(decrease, self.form, "decrease"))
@@ -117,6 +126,7 @@ class Schema:
                     immutable=feature.immutable or name in frozen,
                     range=limits.get(name, feature.range),
                     direction=up - down,
+                    may_go_missing=feature.may_go_missing or missing == "allow",
                 )
             )
         return replace(self, features=tuple(changed))
@@ -212,7 +222,7 @@ class Schema:
         feature = self.features[place]
         if feature.is_categorical:
             return self.form.pick(self._templates[place], values.astype(np.intp))
-        return self.form.number_column(place, values, feature.step is not None, MARKS[feature.missing_as])
+        return self.form.number_column(place, values, feature.write)
 
     @cached_property
     def _is_matrix(self) -> bool:
@@ -223,14 +233,14 @@ class Schema:
     @cached_property
     def _templates(self) -> dict[int, Any]:
         return {
-            place: self.form.template(place, feature.categories, MARKS[feature.missing_as])
+            place: self.form.template(place, feature.categories, feature.missing_as)
             for place, feature in enumerate(self.features)
             if feature.is_categorical
         }
 
     def _read(self, columns: list[Column]) -> TableReading:
         readings = [
-            read_column(feature, column, self.form.number_type(place))
+            read_column(feature, column, self.form.number_type(place), self.form.dtypes[place] == np.object_)
             for place, (feature, column) in enumerate(zip(self.features, columns, strict=True))
         ]
         problems = [
@@ -284,7 +294,7 @@ def _check_number_column(feature: Feature, form: Form, place: int) -> None:
     """Refuse a continuous feature whose values its column could not hold."""
     dtype = form.number_type(place)
     given = form.dtypes[place]
-    if dtype is None and given != np.object_ and not str(given).startswith("Decimal"):
+    if dtype is None and given != np.object_ and form.digits(place) is None:
         raise TypeError(
             f"{feature.name!r} is continuous, but its column holds {given}. Make it categorical, "
             f"or turn the column into numbers."
@@ -305,16 +315,22 @@ def _infer_feature(form: Form, place: int, values: Column, categorical: bool, fr
     if not frozen:
         _refuse_dates(name, known, dtype)
     held = form.number_type(place)
-    kind = _object_kind(known) if dtype == np.object_ else held.kind if held else values.dtype.kind
-    mark = missing_value(values)
-    missing_as: Any = next((text for text, value in MARKS.items() if value is mark), "nan")
+    written = written_in(known) if dtype == np.object_ and not categorical else ""
+    kind = _object_kind(written) if dtype == np.object_ else held.kind if held else values.dtype.kind
+    marks = marks_in(values)
+    if written is None and not frozen:
+        raise TypeError(
+            f"{name!r} holds numbers of several types ({_named(known)}), which could not be told apart when "
+            f"they come back. Turn it into numbers of one type, or name it in categorical=."
+        )
     if categorical or kind not in "iuf" or (frozen and _is_no_scale(known, kind)):
-        return _categorical_feature(name, known, dtype, bool(missing.any()), missing_as)
+        return _categorical_feature(name, known, dtype, marks)
     if not len(known):
         raise ValueError(f"{name!r} holds no value at all in X; drop it.")
-    digits = 0 if kind in "iu" else getattr(dtype, "scale", None)  # a polars Decimal has a scale
+    digits = 0 if kind in "iu" else digits_in(known) if written == "Decimal" else form.digits(place)
     step = None if digits is None else 10**-digits
-    feature = Feature(name, step=step, missing=bool(missing.any()), missing_as=missing_as, immutable=frozen)
+    marked: dict[str, Any] = {"missing": bool(marks), "missing_as": marks or ("nan",)}
+    feature = Feature(name, step=step, immutable=frozen, written=written or "", **marked)
     reading = read_column(feature, values)
     if reading.faults:
         raise InvalidError(reading.problems(values))
@@ -325,23 +341,24 @@ def _infer_feature(form: Form, place: int, values: Column, categorical: bool, fr
 def _is_no_scale(known: Column, kind: str) -> bool:
     """Tell numbers that cannot be measured: ids that are not exact as floats, or none that is finite."""
     if kind == "f":
-        return not np.isfinite(known.astype(np.float64)).any()
+        exact = all(is_exact(number) for number in known if isinstance(number, Decimal))
+        return not (exact and np.isfinite(known.astype(np.float64)).any())
     return bool(len(known)) and max(abs(int(known.min())), abs(int(known.max()))) > EXACT
 
 
-def _object_kind(known: Column) -> str:
+def _object_kind(written: str | None) -> str:
     """Tell the kind of the values of an object column, as numpy names kinds."""
-    if not len(known) or not all(isinstance(v, int | float | np.number | np.bool_) for v in known):
-        return "O"
-    if all(isinstance(v, bool | np.bool_) for v in known):
-        return "b"
-    return "i" if all(isinstance(v, int | np.integer) for v in known) else "f"
+    return {"int": "i", "": "O", None: "O"}.get(written, "f")
+
+
+def _named(known: Column) -> str:
+    return ", ".join(kind.__name__ for kind in kinds_in(known))
 
 
 def _refuse_dates(name: Any, known: Column, dtype: Any) -> None:
     """Refuse dates, which could not change like numbers or categories."""
-    first = known[0] if len(known) else None
-    if known.dtype.kind in "mM" or isinstance(first, date | time | timedelta | pd.Period):
+    moments = (isinstance(value, date | time | timedelta | pd.Period) for value in known)
+    if known.dtype.kind in "mM" or (known.dtype == np.object_ and any(moments)):
         raise TypeError(
             f"{name!r} holds dates or times ({dtype}). Turn it into a number, such as days since a fixed "
             f"date, or name it in immutable= if it may not change."
@@ -361,7 +378,7 @@ def _refuse_objects(name: Any, known: Column, dtype: Any) -> None:
                 )
 
 
-def _categorical_feature(name: Any, known: Column, dtype: Any, missing: bool, missing_as: Any) -> Feature:
+def _categorical_feature(name: Any, known: Column, dtype: Any, marks: tuple[str, ...]) -> Feature:
     """Learn the categories of a column: those its dtype declares, else those it holds."""
     declared: Any = getattr(dtype, "categories", None)
     # A polars Categorical shares its pool with all other frames; only an Enum declares its own.
@@ -369,7 +386,8 @@ def _categorical_feature(name: Any, known: Column, dtype: Any, missing: bool, mi
     if isinstance(declared, pd.Index) or enum:
         categories = tuple(declared)
     else:
-        distinct = list(dict.fromkeys(v.item() if isinstance(v, np.generic) else v for v in known))
+        plain = (v.item() if isinstance(v, np.generic) else v for v in known)
+        distinct = list({category_key(value): value for value in plain}.values())
         try:
             categories = tuple(sorted(distinct))
         except TypeError:
@@ -377,9 +395,9 @@ def _categorical_feature(name: Any, known: Column, dtype: Any, missing: bool, mi
     return Feature(
         name,
         kind="categorical",
-        categories=(*categories, None) if missing else categories,
+        categories=(*categories, *(None for _ in marks)),
         ordered=enum or bool(getattr(dtype, "ordered", False)) or _are_bools(categories),
-        missing_as=missing_as,
+        missing_as=marks or ("nan",),
     )
 
 

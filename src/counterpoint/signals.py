@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from counterpoint.problems import Problem
 from counterpoint.schema import Feature, Schema
-from counterpoint.tables import Form
+from counterpoint.tables import Form, refuse_masked
 
 # A value that is further outside the known range than this share of it is of another scale.
 MARGIN = 0.5
@@ -22,6 +22,7 @@ MARGIN = 0.5
 
 def as_signals(X: Any) -> NDArray[Any]:
     """Read an array of instances, and refuse what cannot be one."""
+    refuse_masked(X)
     array = np.asarray(X)
     if array.ndim not in (2, 3, 4) or not array.size:
         raise ValueError(

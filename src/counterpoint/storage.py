@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels
+from counterpoint.marks import MARKS, NANS, mark_places
 from counterpoint.moments import MOMENTS, moment_to_plain
 from counterpoint.schema import Feature, Schema
 from counterpoint.tables import Form
@@ -97,20 +98,32 @@ def numbers_to_plain(numbers: NDArray[Any]) -> list[Plain]:
 
     Examples
     --------
-    >>> numbers_to_plain(np.array([0.5, np.nan, -np.inf]))
-    [0.5, 'nan', '-inf']
+    >>> numbers_to_plain(np.array([0.5, np.nan, -np.inf, NANS["None"]]))
+    [0.5, 'nan', '-inf', 'None']
     """
     finite = np.isfinite(numbers)
     if finite.all():
         return list(numbers.tolist())
-    plain = numbers.astype(object)
+    plain, missing = numbers.astype(object), np.isnan(numbers)
     plain[~finite] = numbers[~finite].astype(str)
+    plain[missing] = np.array(list(MARKS), dtype=object)[mark_places(numbers[missing])]
     return list(plain.tolist())
 
 
 def numbers_from_plain(plain: list[Plain]) -> NDArray[np.float64]:
-    """Turn nested lists back into floats."""
-    return np.array(plain, dtype=np.float64)
+    """Turn nested lists back into floats.
+
+    Examples
+    --------
+    >>> numbers_from_plain([0.5, "nan", "-inf"])
+    array([ 0.5,  nan, -inf])
+    """
+    try:
+        return np.array(plain, dtype=np.float64)
+    except ValueError:  # numpy does not read the marks of missing numbers
+        numbers = np.array(plain, dtype=object)
+        read = np.vectorize(lambda cell: NANS.get(cell, cell), otypes=[np.float64])
+        return np.asarray(read(numbers))
 
 
 def value_to_plain(value: Any) -> Plain:
@@ -172,17 +185,21 @@ def dtype_from_plain(plain: dict[str, Plain]) -> Any:
     """Turn plain data back into a dtype."""
     if "numpy" in plain:
         return np.dtype(plain["numpy"])
+    if "arrow" in plain:
+        return _arrow_from_plain(plain["arrow"])
     return _pandas_from_plain(plain) if "pandas" in plain else _polars_from_plain(plain)
 
 
 def _feature_to_plain(feature: Feature) -> dict[str, Plain]:
     """Keep what differs from a feature's defaults."""
     values = {field.name: (getattr(feature, field.name), field.default) for field in fields(feature)}
-    return {
-        name: value_to_plain(value)
-        for name, (value, default) in values.items()
-        if default is MISSING or value != default
+    kept = {
+        name: value for name, (value, default) in values.items() if default is MISSING or value != default
     }
+    try:
+        return {name: value_to_plain(value) for name, value in kept.items()}
+    except TypeError as error:
+        raise TypeError(f"{feature.name!r} holds what cannot be saved: {error}") from None
 
 
 def _numpy_name(dtype: np.dtype[Any]) -> str:
@@ -202,9 +219,36 @@ def _pandas_to_plain(dtype: Any) -> dict[str, Plain]:
     if isinstance(dtype, pd.StringDtype):
         missing = "NA" if dtype.na_value is pd.NA else "nan"
         return {"pandas": "string", "storage": dtype.storage, "missing": missing}
-    if pd.api.types.pandas_dtype(str(dtype)) != dtype:
-        raise TypeError(f"A column of the pandas dtype {dtype!r} cannot be saved.")
+    if isinstance(dtype, pd.ArrowDtype):
+        return {"arrow": _arrow_to_plain(dtype.pyarrow_dtype)}
+    if not _is_named(dtype):
+        raise TypeError(f"A column of the pandas dtype {dtype!r} cannot be saved; turn it into another one.")
     return {"pandas": str(dtype)}
+
+
+def _is_named(dtype: Any) -> bool:
+    """Whether pandas finds a dtype by its name."""
+    try:
+        return bool(pd.api.types.pandas_dtype(str(dtype)) == dtype)
+    except (TypeError, NotImplementedError):
+        return False
+
+
+def _arrow_to_plain(kind: Any) -> str:
+    """Write an Arrow type as Arrow itself does, since its name does not say all."""
+    import pyarrow as pa
+
+    schema = pa.schema([pa.field("column", kind)]).serialize()
+    return base64.b64encode(schema.to_pybytes()).decode("ascii")
+
+
+def _arrow_from_plain(plain: str) -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise ImportError("This was saved from a frame with Arrow columns: pip install pyarrow") from error
+    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(plain)))
+    return pd.ArrowDtype(schema.field("column").type)
 
 
 def _pandas_from_plain(plain: dict[str, Plain]) -> Any:

@@ -7,7 +7,7 @@ uses instead: a pandas frame, a polars frame or an array.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -16,7 +16,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.marks import MARKS, NANS, is_missing, mark_places, nulls
+
 Column = NDArray[Any]
+
+# Above this, a float64 no longer holds every whole number, and an immutable id could change unseen.
+EXACT = 2**53
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Form:
     def of(cls, table: Any) -> Form:
         """Read the form of a pandas frame, a polars frame or a two-dimensional array."""
         if isinstance(table, pd.DataFrame):
-            _refuse_repeated(table.columns.tolist())
+            _refuse_names(table.columns.tolist())
             return cls("pandas", tuple(table.columns), tuple(table.dtypes))
         if _is_polars(table):
             return cls("polars", tuple(table.columns), tuple(table.dtypes))
@@ -148,43 +153,65 @@ class Form:
                 return None
             width = {"Int128": "int64", "UInt128": "int64"}.get(str(dtype), str(dtype).lower())
             return np.dtype(width)
-        if not isinstance(dtype, np.dtype):
-            dtype = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", None))
+        if isinstance(dtype, pd.SparseDtype):
+            dtype = dtype.subtype
+        dtype = getattr(dtype, "numpy_dtype", dtype)
         return dtype if isinstance(dtype, np.dtype) and dtype.kind in "iuf" else None
 
+    def digits(self, place: int) -> int | None:
+        """Count the digits after the point of a column of decimals; None if it holds none.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> Form.of(pl.DataFrame({"price": []}, schema={"price": pl.Decimal(10, 2)})).digits(0)
+        2
+        """
+        dtype = getattr(self.dtypes[place], "pyarrow_dtype", self.dtypes[place])
+        return getattr(dtype, "scale", None)
+
     def number_column(
-        self, place: int, values: NDArray[np.float64], whole: bool = False, missing: Any = np.nan
+        self, place: int, values: NDArray[np.float64], write: Callable[[float], Any] = float
     ) -> Any:
         """Turn floats into a new column of the dtype at a place; the model may write to it.
 
-        In an object column, `whole` numbers become ints, and `missing` stands for what is missing.
+        In an object column, numbers are what `write` makes of them.
         """
         dtype = self.dtypes[place]
         if self.kind == "polars":
-            import polars as pl
-
-            return pl.Series(values, nan_to_null=True).cast(dtype)
+            return _polars_numbers(values, dtype)
         if dtype == np.object_:
-            column = _objects([int(v) if whole and v.is_integer() else v for v in values.tolist()])
-            column[np.isnan(values)] = missing
+            missing = np.isnan(values)
+            column = _objects([None if v != v else write(v) for v in values.tolist()])
+            column[missing] = _objects(list(MARKS.values()))[mark_places(values[missing])]
             return column
         if isinstance(dtype, np.dtype):
             return values.astype(dtype)
+        if pd.api.types.is_float_dtype(dtype) and not isinstance(dtype, pd.SparseDtype):
+            return _float_array(values, dtype)
+        if self.digits(place) is not None:
+            return _float_array(values, dtype)
         return pd.array(pd.Series(values), dtype=dtype)
 
-    def template(self, place: int, categories: Sequence[Any], missing: Any = np.nan) -> Any:
-        """Make a column that holds each category once; decoding picks from it, so any dtype survives."""
-        dtype = self.dtypes[place]
-        values = list(categories)
+    def template(self, place: int, categories: Sequence[Any], missing_as: Sequence[str] = ()) -> Any:
+        """Make a column that holds each category once; decoding picks from it, so any dtype survives.
+
+        A category that is None stands for a missing one, the first for the first mark, and so on.
+        """
+        dtype, marks = self.dtypes[place], iter(missing_as)
+        number = self.number_type(place)
+        if number is not None and number.kind == "f":
+            numbers = [NANS[next(marks, "nan")] if value is None else value for value in categories]
+            return self.number_column(place, np.array(numbers, dtype=np.float64))
         if self.kind == "polars":
             import polars as pl
 
-            return _to_polars(values, dtype) if _is_instant(dtype) else pl.Series(values, dtype=dtype)
+            return _to_polars(categories, dtype) if _is_instant(dtype) else pl.Series(categories, dtype=dtype)
         if dtype == np.object_:
-            return _objects([missing if value is None else value for value in values])
+            return _objects([MARKS[next(marks, "nan")] if value is None else value for value in categories])
         if isinstance(dtype, np.dtype) and dtype.kind not in "mM":
-            return np.array(values, dtype=dtype)
-        return pd.Series(values, dtype=dtype).array
+            return np.array(categories, dtype=dtype)
+        return pd.Series(categories, dtype=dtype).array
 
     def pick(self, template: Any, codes: NDArray[np.intp]) -> Any:
         """Build a column of categories from their codes."""
@@ -277,38 +304,61 @@ def _appended(categories: pd.Index, further: Sequence[Any]) -> pd.Index:
 
 
 def pandas_values(series: pd.Series) -> Column:
-    """Read a pandas column as an array; what is missing becomes NaN or None."""
+    """Read a pandas column as an array; what is missing becomes NaN, of its own mark, or None."""
     dtype = series.dtype
     if isinstance(dtype, np.dtype) and dtype.kind not in "mM":
         return np.asarray(series.to_numpy())
     if pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
         return np.asarray(series.astype(object).to_numpy())
-    if series.hasnans or pd.api.types.is_float_dtype(dtype):
-        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
-    return np.asarray(series.to_numpy(dtype=np.int64))
+    if pd.api.types.is_integer_dtype(dtype):
+        kind: Any = np.uint64 if pd.api.types.is_unsigned_integer_dtype(dtype) else np.int64
+        return _whole_values(series.to_numpy(dtype=kind, na_value=0), series.isna().to_numpy())
+    return np.asarray(series.to_numpy(dtype=np.float64, na_value=NANS["NA"]))
 
 
-def is_missing(values: Column) -> NDArray[np.bool_]:
-    """Mark missing values, whatever stands for them."""
-    return np.asarray(pd.isna(values), dtype=np.bool_)
+def _float_array(values: NDArray[np.float64], dtype: Any) -> Any:
+    """Make an extension array of floats, which tells a null from NaN."""
+    null = nulls(values)
+    if isinstance(dtype, pd.ArrowDtype):
+        import pyarrow as pa
+
+        return dtype.__from_arrow__(pa.array(values, mask=null).cast(dtype.pyarrow_dtype))
+    return dtype.construct_array_type()(np.where(null, 0.0, values).astype(dtype.numpy_dtype), null)
 
 
-def missing_value(values: Column) -> Any:
-    """Find what stands for a missing value in a column of objects: None, NaN or pandas' NA."""
-    if values.dtype != object:
-        return np.nan
-    gone = values[is_missing(values)]
-    return gone[0] if len(gone) and (gone[0] is None or gone[0] is pd.NA) else np.nan
+def _polars_numbers(values: NDArray[np.float64], dtype: Any) -> Any:
+    """Make a polars column of numbers; only floats can be NaN rather than null."""
+    import polars as pl
+
+    null = nulls(values) if dtype.is_float() else np.isnan(values)
+    numbers = pl.Series(values)
+    return (numbers.set(pl.Series(null), None) if null.any() else numbers).cast(dtype)
 
 
 def _polars_values(series: Any) -> Column:
     """Read a polars column as an array; what is missing becomes NaN or None."""
     if _is_instant(series.dtype):
         return pandas_values(_from_polars(series))
-    if series.dtype.is_numeric():
-        values: Column = series.to_numpy()
-        return values if values.dtype.kind in "iuf" else values.astype(np.float64)
-    return _objects(series.to_list())
+    if not series.dtype.is_numeric():
+        return _objects(series.to_list())
+    null = series.is_null().to_numpy()
+    if series.dtype.is_integer():
+        whole = series.fill_null(0)
+        wide = str(series.dtype) in ("Int128", "UInt128")  # which numpy does not have
+        return _whole_values(_objects(whole.to_list()) if wide else whole.to_numpy(), null)
+    values: Column = series.to_numpy().astype(np.float64)
+    values[null] = NANS["NA"]
+    return values
+
+
+def _whole_values(values: Column, null: NDArray[np.bool_]) -> Column:
+    """Mark the nulls among whole numbers, which become floats where all of them are exact as such."""
+    if not null.any() and values.dtype != np.object_:
+        return values
+    exact = bool(((values <= EXACT) & (values >= -EXACT)).all())
+    values = values.astype(np.float64 if exact else object)
+    values[null] = NANS["NA"] if exact else pd.NA
+    return values
 
 
 def _is_instant(dtype: Any) -> bool:
@@ -356,11 +406,30 @@ def _objects(values: Sequence[Any]) -> Column:
 
 def _as_array(table: Any) -> Column:
     """Read an array, or nested lists of any types; np.asarray would turn numbers among texts into texts."""
+    refuse_masked(table)
     if isinstance(table, list | tuple):
         array = np.asarray(table, dtype=object)
         plain = all(isinstance(value, bool | int | float | np.number | np.bool_) for value in array.ravel())
         return np.asarray(table) if plain else array
     return np.asarray(table)
+
+
+def refuse_masked(array: Any) -> None:
+    """Refuse masked cells: what lies under the mask is no value.
+
+    Examples
+    --------
+    >>> refuse_masked(np.ma.masked_equal([1.0, -9.0], -9.0))
+    Traceback (most recent call last):
+        ...
+    TypeError: 1 of 2 cells are masked. Give array.astype(float).filled(np.nan) if they are missing values.
+    """
+    if np.ma.is_masked(array):
+        masked = int(np.ma.getmaskarray(array).sum())
+        raise TypeError(
+            f"{masked:,} of {np.size(array):,} cells are masked. Give array.astype(float).filled(np.nan) if "
+            f"they are missing values."
+        )
 
 
 def _described(table: Any, array: Column) -> str:
@@ -380,6 +449,26 @@ def _is_polars(table: Any) -> bool:
     if type(table).__name__ == "LazyFrame":
         raise TypeError("A polars LazyFrame holds no rows yet; give lazy.collect().")
     return type(table).__name__ == "DataFrame"
+
+
+def _refuse_names(names: list[Any]) -> None:
+    """Refuse names by which no feature could be found."""
+    for place, name in enumerate(names):
+        if any(part is None or part is pd.NA or part != part for part in _parts(name)):
+            raise ValueError(
+                f"Feature names must not be missing, got {name!r} as the name of column {place}. "
+                f"Rename it, or drop the column."
+            )
+    _refuse_repeated(names)
+
+
+def _parts(name: Any) -> Iterator[Any]:
+    """List the parts of a name of several levels."""
+    if isinstance(name, tuple):
+        for part in name:
+            yield from _parts(part)
+    else:
+        yield name
 
 
 def _refuse_repeated(names: list[Any]) -> None:

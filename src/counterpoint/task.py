@@ -114,6 +114,10 @@ class Task:
         )
         return Question(projected, of)
 
+    def with_own(self, rows: Rows, of: Places) -> Question:
+        """Write each value that equals x's as x has it, bit for bit."""
+        return Question(self._with(self.x, self.rules.with_own, rows, of), of)
+
     def flips(self, labels: Labels) -> Mask:
         """Tell which labels count as a different decision."""
         return self.target.flips(labels, self.decisions[0])

@@ -250,14 +250,16 @@ def _broken(feature: Feature, old: float, new: float) -> str | None:
     if feature.immutable:
         return None if same else "it is immutable"
     was, now = feature.label(old), feature.label(new)
-    if same or old == new:
+    if same:
         return _outside(feature, now)
+    if old == new or (np.isnan(old) and np.isnan(new)):
+        return "it is x's own value, but not written as x has it"
     if feature.direction and (was is None or now is None or (new - old) * feature.direction < 0):
         return f"it may only {'rise' if feature.direction > 0 else 'fall'}"
+    if now is None:
+        return None if feature.may_lose and was is not None else "it may not go missing"
     if feature.is_categorical:
         return None if feature.allows(now) else f"allowed are {feature.range}"
-    if now is None:
-        return None if feature.missing and feature.range is None else "it may not be missing"
     low, high = feature.range or feature.seen
     if not low <= new <= high:
         return f"its range is {low} to {high}"

@@ -52,7 +52,8 @@ def _values(task: Task, bins: int) -> tuple[Places, Row]:
             # np.unique would sort and keep NaN; of a constant feature, or one that is missing, all are alike.
             found = next(centres)
             found = found[:1] if not found[0] < found[-1] else found
-            values.append(np.append(found[~np.isnan(found)], [np.nan] * int(missing[place])))
+            lost = [np.nan] * int(task.rules.may_lose[feature] and missing[place])
+            values.append(np.append(found[~np.isnan(found)], lost))
     return np.repeat(task.features, [len(each) for each in values]), np.concatenate([np.empty(0), *values])
 
 

@@ -21,7 +21,7 @@ from counterpoint.distances import Distance, Euclidean
 from counterpoint.problems import InvalidError, Problem
 from counterpoint.schema import Feature, Rows, Schema, TableReading
 from counterpoint.signals import as_signals, read_signals, signal_schema
-from counterpoint.tables import Form
+from counterpoint.tables import Form, refuse_masked
 
 Places = NDArray[np.intp]
 
@@ -202,6 +202,7 @@ class Through:
 
     def read_one(self, x: Any) -> Sight:
         """Read one instance, with or without an axis of length 1 before the others."""
+        refuse_masked(x)
         signal = np.asarray(x)
         if signal.shape == (1, *self.schema.form.shape):
             signal = signal[0]

@@ -84,6 +84,7 @@ class Explainer(ABC):
         ranges: Mapping[Any, Sequence[Any]] | None = None,
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
+        missing: Literal["keep", "allow"] = "keep",
         rule: Rule | None = None,
         progress: bool = True,
     ) -> Self:
@@ -108,13 +109,16 @@ class Explainer(ABC):
             Admissible values a feature: a pair (low, high), or a list of categories.
         increase, decrease
             Features that may only rise, or only fall.
+        missing
+            ``"keep"``: a value that x has does not go missing. ``"allow"``: it may, where known instances
+            miss it. What x misses may stay missing or become a value in any case.
         rule
             A function (candidates as a table, x as a one-row table) to a mask of those that are admissible.
         progress
             Show a bar while the model labels the known instances, if that takes more than a few seconds. It
             is asked about at most 50,000 of them, drawn at random.
         """
-        constraints = Constraints(schema, categorical, immutable, ranges, increase, decrease)
+        constraints = Constraints(schema, categorical, immutable, ranges, increase, decrease, missing)
         if rule is not None and not callable(rule):
             raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")
         seed = getattr(self, "seed", None)
