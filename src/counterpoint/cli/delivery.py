@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from itertools import repeat
 from pathlib import Path
 
 from counterpoint.cli.outputs import Output, opened
 from counterpoint.cli.parts import Part
+from counterpoint.cli.problems import InputError
+from counterpoint.files import destination, draft_of, put_in_place
 
 
 class Tally(Output):
@@ -38,20 +41,36 @@ class Tally(Output):
         return f"{text}. {self._first}".rstrip()
 
 
-def deliver(parts: Iterable[Part], files: Sequence[Path], groups: tuple[str, ...], *others: Output) -> None:
-    """Hand parts to outputs; files are put in their places when all of them are whole."""
-    # Always of the same name, so that what a killed run leaves is overwritten by the next.
-    drafts = {path: path.with_name(f".{path.stem}.draft{path.suffix}") for path in files}
+def deliver(
+    parts: Iterable[Part],
+    files: Sequence[Path],
+    groups: tuple[str, ...],
+    *others: Output,
+    rows: int | None = None,
+) -> None:
+    """Hand parts to outputs; files are put in their places when all of them are whole.
+
+    If the parts do not hold as many rows as there must be, nothing is replaced.
+    """
+    drafts = {destination(path): draft_of(destination(path)) for path in files}
+    endings = [path.suffix.lower() for path in files]
+    delivered = 0
     try:
         with ExitStack() as stack:
-            outputs = [stack.enter_context(opened(draft, groups)) for draft in drafts.values()]
+            opening = map(opened, drafts.values(), endings, repeat(groups))
+            outputs = [*map(stack.enter_context, opening), *others]
             for part in parts:
-                for output in (*outputs, *others):
+                delivered += len(part.explanations)
+                for output in outputs:
                     output.add(part)
-            for output in (*outputs, *others):
+            if rows is not None and delivered != rows:
+                raise InputError(
+                    f"The parts hold {delivered:,} of the {rows:,} explained rows, so nothing was replaced. "
+                    f"The same command explains the others again."
+                )
+            for output in outputs:
                 output.finish()
-        for path, draft in drafts.items():
-            draft.replace(path)
+        put_in_place(drafts)
     finally:
         for draft in drafts.values():
             draft.unlink(missing_ok=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,6 @@ import sklearn
 from counterpoint.cli.limits import Limits
 from counterpoint.cli.models import Request, checksum
 from counterpoint.cli.outputs import check_ending
-from counterpoint.cli.parts import check_writable
 from counterpoint.cli.problems import InputError, need
 
 # What outputs of some endings need, to be missed before the work and not after it.
@@ -52,6 +53,8 @@ class Job:
         Columns that the report parts costs by.
     part
         How many rows are explained and saved at a time.
+    constraints
+        The file that some of the question was read from.
     quiet
         Say nothing but errors.
     """
@@ -67,6 +70,7 @@ class Job:
     groups: tuple[str, ...] = ()
     part: int = 1_000
     quiet: bool = False
+    constraints: Path | None = None
 
     def check(self) -> None:
         """Refuse what can never succeed, before any work is done."""
@@ -75,11 +79,20 @@ class Job:
                 raise InputError(f"{path} does not exist; check the path.")
         for path in self.files:
             check_ending(path)
-            check_writable(path)
+            if path.is_dir():
+                raise InputError(f"{path} cannot be written: it is a folder. Give another path.")
             if path.suffix.lower() in NEEDED:
                 need(*NEEDED[path.suffix.lower()])
-            if path.resolve() in (self.data.resolve(), self.rows.resolve()):
-                raise InputError(f"{path} is one of the inputs; give another path for the output.")
+        self.keep_apart((self.data, self.rows, Path(self.model.text), self.constraints))
+        if (
+            self.out
+            and self.report
+            and self.out.resolve() == self.report.resolve()
+            and self.out != self.report
+        ):
+            raise InputError(
+                f"--out {self.out} and --report {self.report} are the same file; give one another path."
+            )
         if self.report is not None and self.report.suffix.lower() != ".html":
             raise InputError(f"--report must end in .html, got {self.report.name!r}.")
         numbers = {"-k": self.question.k, "--max-changes": self.question.max_changes, "--part": self.part}
@@ -95,6 +108,14 @@ class Job:
     def files(self) -> tuple[Path, ...]:
         """The files to write, each once."""
         return tuple(dict.fromkeys(path for path in (self.out, self.report) if path is not None))
+
+    def keep_apart(self, inputs: Iterable[Path | None]) -> None:
+        """Refuse outputs that are inputs, by whatever name or link."""
+        for path, given in product(self.files, inputs):
+            if given is not None and path.exists() and given.exists() and path.samefile(given):
+                raise InputError(
+                    f"{path} is one of the inputs ({given}), and would be replaced; give another path."
+                )
 
     def identity(self, model: str) -> dict[str, Any]:
         """Gather all that the answers depend on, with checksums of the files, as plain data."""

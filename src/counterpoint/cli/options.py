@@ -132,6 +132,7 @@ def job_of(options: argparse.Namespace) -> Job:
         groups=groups,
         part=options.part,
         quiet=options.quiet,
+        constraints=options.constraints,
     )
 
 

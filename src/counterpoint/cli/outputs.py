@@ -130,9 +130,8 @@ def check_ending(path: Path) -> None:
 
 
 @contextmanager
-def opened(path: Path, groups: tuple[str, ...]) -> Iterator[Output]:
-    """Open an output in a file, in the format that its ending names."""
-    ending = path.suffix.lower()
+def opened(path: Path, ending: str, groups: tuple[str, ...]) -> Iterator[Output]:
+    """Open an output in a file, in the format that an ending names."""
     if ending == ".parquet":
         yield Parquet(path)
     elif ending == ".html":
