@@ -42,8 +42,8 @@ def test_none_survive():
 def test_wrong_text_is_refused():
     with pytest.raises(ValueError, match="holds 2 explanations"):
         Explanation.from_json(Explanations([explain(), explain()]).to_json())
-    with pytest.raises(ValueError, match=r"version 99, known is 3.*explain again"):
-        Explanation.from_json(explain().to_json().replace('"version": 3', '"version": 99'))
+    with pytest.raises(ValueError, match=r"version 99, known is 4.*explain again"):
+        Explanation.from_json(explain().to_json().replace('"version": 4', '"version": 99'))
     with pytest.raises(ValueError, match="version None"):
         Explanations.from_json("[1, 2]")
     with pytest.raises(ValueError, match="no JSON"):

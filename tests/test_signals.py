@@ -293,7 +293,7 @@ def test_bad_input_to_fit_is_named(make: Callable[[], Any], message: str) -> Non
     ("x", "message"),
     [
         (np.zeros(39), r"one instance of the shape of the known ones, \(40,\)"),
-        (np.full(40, np.nan), "NaN or infinite"),
+        (np.full(40, np.nan), "missing or infinite"),
         (np.full(40, 255.0), "Scale it as they are"),
         (np.array(["a"] * 40), "must hold numbers"),
     ],

@@ -31,6 +31,7 @@ from counterpoint.explainers import (
 from counterpoint.explanation import Explanation
 from counterpoint.explanations import Explanations
 from counterpoint.polish import Polish
+from counterpoint.problems import InvalidError, Problem
 from counterpoint.saving import load, save
 from counterpoint.schema import Feature, Schema
 from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, SPARSE, VARIED, Selection
@@ -61,12 +62,14 @@ __all__ = [
     "Guided",
     "Identity",
     "IncompleteError",
+    "InvalidError",
     "KerasModel",
     "Kernel",
     "ModelError",
     "Neighbours",
     "OnnxModel",
     "Polish",
+    "Problem",
     "Question",
     "Schema",
     "Search",

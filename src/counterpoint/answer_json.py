@@ -11,19 +11,20 @@ import pandas as pd
 
 from counterpoint import storage
 from counterpoint.answer import Answer, Shortfall
+from counterpoint.problems import Problem
 from counterpoint.schema import Schema
 from counterpoint.stack import Stack
 
 A = TypeVar("A", bound=Answer)
 
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Document(Generic[A]):
     """What a text holds: answers, the labels of their instances, and what the run that gave them cost.
 
-    Labels that JSON cannot hold, such as dates, are written as text.
+    Labels and skipped values that JSON cannot hold are written as text.
 
     Examples
     --------
@@ -38,6 +39,7 @@ class Document(Generic[A]):
     instances: pd.Index
     model_calls: int
     model_rows: int
+    skipped: Sequence[Problem] = ()
 
     def to_json(self) -> str:
         """Write the text."""
@@ -52,6 +54,7 @@ class Document(Generic[A]):
             "labels": storage.labels_to_plain(stack.labels),
             "distance": storage.numbers_to_plain(stack.distance),
             "model": [self.model_calls, self.model_rows],
+            "skipped": [_problem_to_plain(problem) for problem in self.skipped],
             "items": [_own_to_plain(answer) for answer in self.answers],
         }
         return json.dumps(plain, allow_nan=False)
@@ -62,7 +65,9 @@ class Document(Generic[A]):
         plain = _read(text)
         schema = storage.schema_from_plain(plain["schema"])
         answers = tuple(_answers_from_plain(plain, schema, kind))
-        return cls(schema, answers, _labels_from_plain(plain["instances"], len(answers)), *plain["model"])
+        labels = _labels_from_plain(plain["instances"], len(answers))
+        calls, rows = plain["model"]
+        return cls(schema, answers, labels, calls, rows, _problems_from_plain(plain["skipped"]))
 
 
 def _read(text: str) -> dict[str, Any]:
@@ -98,6 +103,19 @@ def _labels_from_plain(plain: list[Any] | None, count: int) -> pd.Index:
     if plain is None:
         return pd.RangeIndex(count)
     return pd.Index([storage.value_from_plain(label) for label in plain], tupleize_cols=False)
+
+
+def _problem_to_plain(problem: Problem) -> list[Any]:
+    """List the facts of a problem; a value that JSON cannot hold is written as text."""
+    named = (_label_to_plain(each) for each in (problem.column, problem.value))
+    return [problem.row, *named, problem.reason]
+
+
+def _problems_from_plain(plain: list[Any]) -> list[Problem]:
+    return [
+        Problem(row, storage.value_from_plain(column), storage.value_from_plain(value), reason)
+        for row, column, value, reason in plain
+    ]
 
 
 def _own_to_plain(answer: Answer) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from counterpoint.population import Population
 from counterpoint.schema import Rows, Schema
 from counterpoint.target import Target
 from counterpoint.task import Places, Question, Rule, Task
-from counterpoint.view import Instances, View
+from counterpoint.view import Sight, View
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,10 @@ class Fitted:
         """What answers are measured with: of images and series, the Euclidean distance of their cells."""
         shaped = self.schema.form.shape
         return Euclidean.of(len(self.schema.features)) if shaped else self.known.distance
+
+    def through(self, view: View) -> Fitted:
+        """Give the same, seen through another view."""
+        return self if view is self.view else replace(self, blackbox=self.blackbox.seen_by(view))
 
     def task(
         self,
@@ -131,13 +135,20 @@ class IncompleteError(RuntimeError):
 class Answers:
     """The instances of one call, and the explanations of those that are done."""
 
-    def __init__(self, fitted: Fitted, settings: Settings, instances: Instances, seed: int) -> None:
-        self._fitted, self._settings, self._instances, self._seed = fitted, settings, instances, seed
+    def __init__(self, fitted: Fitted, settings: Settings, sight: Sight, seed: int) -> None:
+        sight, self._places = sight.split()
+        self._fitted, self._settings, self._seed = fitted.through(sight.view), settings, seed
+        self._instances, self._skipped = sight.instances, sight.problems
+        instances = sight.instances
+        fitted.rules.check(instances.rows)
         self._decisions: list[Any] = [None] * len(instances.rows)
         self._done: dict[int, Explanation] = {}
         self._before = replace(fitted.blackbox.count)
-        self.blackbox = fitted.blackbox.about(instances)
+        self.blackbox = self._fitted.blackbox.about(instances)
         self.failed: dict[int, Exception] = {}
+
+    def __len__(self) -> int:
+        return len(self._instances.rows)
 
     def groups(self, wave: Places) -> list[Places]:
         """Label some instances, and group those that pose the same question."""
@@ -197,22 +208,25 @@ class Answers:
     def explanations(self) -> Explanations:
         """Give all explanations; if some instances failed, raise an error that holds the others."""
         count, places, labels = self.blackbox.count, sorted(self._done), self._instances.labels
-        labels = pd.RangeIndex(len(self._decisions)) if labels is None else labels
+        labels = pd.RangeIndex(len(self)) if labels is None else labels
         finished = Explanations(
             [self._done[place] for place in places],
             self._fitted.schema,
             count.calls - self._before.calls,
             count.rows - self._before.rows,
             labels.take(places) if self.failed else labels,
+            self._skipped,
         )
         if self.failed:
-            place, error = min(self.failed.items())
+            # They are named by their places in X, of which some may have been skipped.
+            failed = {int(self._places[place]): error for place, error in sorted(self.failed.items())}
+            place, error = next(iter(failed.items()))
             raise IncompleteError(
-                f"{len(self.failed)} of {len(self._decisions)} instances could not be explained; the first "
+                f"{len(failed)} of {len(self)} instances could not be explained; the first "
                 f"is X[{place}]: {error} The others are in this error's .finished.",
                 finished,
-                places,
-                self.failed,
+                self._places[places].tolist(),
+                failed,
             ) from error
         return finished
 

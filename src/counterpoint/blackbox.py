@@ -87,6 +87,12 @@ class BlackBox:
         box._about, box._good = instances, None
         return box
 
+    def seen_by(self, view: View) -> BlackBox:
+        """Give the same black box, to be asked about rows of another view; it shares its count."""
+        box = copy(self)
+        box.view = view
+        return box
+
     def predict(self, rows: Rows, of: Places | None = None) -> Labels:
         """Label rows, in as few calls as the row limit allows; `of` says which instance each is about."""
         if not len(rows):

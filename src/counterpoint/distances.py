@@ -8,7 +8,7 @@ is what ranking, restoring and selecting need.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
@@ -39,7 +39,8 @@ class Distance:
 
     Where the MAD is 0 the standard deviation takes its place, and 1 where that is 0 too: with 1 alone a
     feature such as capital gain, 0 for most, would be measured in dollars. A missing number is one MAD
-    from the median, and no distance from another missing one.
+    from the median, and no distance from another missing one. An immutable number may be anything: where it
+    is not finite, although known ones are, it makes no difference.
 
     Examples
     --------
@@ -60,14 +61,17 @@ class Distance:
     weight: Row  # the price of one unit (continuous) or of a change (categorical)
     lost: Row  # the further price of a number that is missing on one side only
     per_category: float
+    fixed: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @classmethod
     def fit(cls, schema: Schema, rows: Rows) -> Distance:
         """Learn the median and the MAD of each continuous feature."""
         continuous, categorical = schema.continuous, schema.categorical
         median, weight, lost = np.zeros(rows.shape[1]), np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+        fixed = np.array([i for i in continuous.tolist() if schema.features[i].immutable], dtype=np.intp)
         if len(continuous):
             numbers = rows[:, continuous]
+            numbers[np.isinf(numbers)] = np.nan  # which only immutable ones can be
             median[continuous] = np.nanmedian(numbers, axis=0)
             mad = np.nanmedian(np.abs(numbers - median[continuous]), axis=0)
             spread = np.nanstd(numbers, axis=0)
@@ -85,6 +89,7 @@ class Distance:
             weight,
             lost,
             1 / max(1, len(categorical)),
+            fixed,
         )
 
     @classmethod
@@ -144,10 +149,12 @@ class Distance:
 
         With `features`, the columns of both are values of these.
         """
-        apart = np.abs(rows - x)
+        with np.errstate(invalid="ignore"):  # an immutable number can be infinite
+            apart = np.abs(rows - x)
         np.minimum(apart, self._most[features], out=apart)
         apart *= self.weight[features]
-        return self._missing_prices(rows, x, apart, features) if self.may_miss.any() else apart
+        prices = self._missing_prices(rows, x, apart, features) if self.may_miss.any() else apart
+        return _finite(prices, self.fixed) if features is EVERY else prices
 
     def from_x(self, rows: Rows, x: Rows) -> Row:
         """Measure the distance of each row from x, one for all or one a row."""
@@ -162,11 +169,16 @@ class Distance:
         """Scale the numbers so that city-block distance is the mean over features of MAD units."""
         every = len(self.continuous) == rows.shape[1]
         some = EVERY if every else self.continuous
-        numbers = (rows[:, some] - self.median[some]) * self.weight[some]
+        numbers = _finite((rows[:, some] - self.median[some]) * self.weight[some], self._fixed_numbers)
         if self.may_miss.any():
             missing = np.isnan(rows[:, self.may_miss]) * self.lost[self.may_miss]
             numbers = np.hstack([np.nan_to_num(numbers), missing])
         return np.ascontiguousarray(numbers)
+
+    @cached_property
+    def _fixed_numbers(self) -> NDArray[np.intp]:
+        """The places of the immutable features among the continuous ones."""
+        return np.flatnonzero(np.isin(self.continuous, self.fixed))
 
     def _missing_prices(self, a: Rows, b: Rows, apart: Rows, features: NDArray[np.intp] | slice) -> Rows:
         """Mend prices where one or both values are missing: the median stands in, at a further price."""
@@ -226,6 +238,14 @@ class Euclidean(Distance):
     def from_x(self, rows: Rows, x: Rows) -> Row:
         """Measure the distance of each row from x, one for all or one a row."""
         return np.asarray(np.sqrt(self.prices(rows, x).sum(axis=-1)))
+
+
+def _finite(values: Rows, columns: NDArray[np.intp]) -> Rows:
+    """Make what is not finite in some columns 0, in place."""
+    if len(columns):
+        some = values[..., columns]
+        values[..., columns] = np.where(np.isfinite(some), some, 0.0)
+    return values
 
 
 def changed(rows: Rows, x: Rows) -> NDArray[np.bool_]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from counterpoint import render, sentences
 from counterpoint.answer_json import Document
 from counterpoint.explanation import Explanation
+from counterpoint.problems import Problem
 from counterpoint.schema import Schema
 from counterpoint.stack import Stack
 from counterpoint.tables import Form
@@ -40,6 +41,8 @@ class Explanations(Sequence[Explanation]):
     instances
         A label for each instance, by which the tables name it: of a pandas frame those of its index. If not
         given, their places from 0. A slice keeps the labels of its items.
+    skipped
+        What kept other instances of the run from being explained. A slice keeps all of it.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class Explanations(Sequence[Explanation]):
         model_calls: int | None = None,
         model_rows: int | None = None,
         instances: Any = None,
+        skipped: Iterable[Problem] = (),
     ) -> None:
         self._items = tuple(items)
         self.schema = schema or (self._items[0].schema if self._items else _NO_COLUMNS)
@@ -72,6 +76,7 @@ class Explanations(Sequence[Explanation]):
         self.model_calls = sum(i.model_calls for i in self._items) if model_calls is None else model_calls
         self.model_rows = sum(i.model_rows for i in self._items) if model_rows is None else model_rows
         self.instances = _index(instances, len(self._items))
+        self.skipped = tuple(skipped)
 
     @overload
     def __getitem__(self, place: int) -> Explanation: ...
@@ -80,7 +85,7 @@ class Explanations(Sequence[Explanation]):
     def __getitem__(self, place: int | slice) -> Explanation | Explanations:
         if isinstance(place, slice):
             part, instances = self._items[place], self.instances[place]
-            return Explanations(part, self.schema, self.model_calls, self.model_rows, instances)
+            return Explanations(part, self.schema, self.model_calls, self.model_rows, instances, self.skipped)
         return self._items[place]
 
     def __len__(self) -> int:
@@ -154,13 +159,17 @@ class Explanations(Sequence[Explanation]):
         Labels of instances that are texts, numbers or tuples of them come back as they are; others, such as
         dates, as text.
         """
-        return Document(self.schema, self._items, self.instances, self.model_calls, self.model_rows).to_json()
+        return Document(
+            self.schema, self._items, self.instances, self.model_calls, self.model_rows, self.skipped
+        ).to_json()
 
     @classmethod
     def from_json(cls, text: str) -> Explanations:
         """Read answers that `to_json` saved."""
         saved = Document.from_json(text, Explanation)
-        return cls(saved.answers, saved.schema, saved.model_calls, saved.model_rows, saved.instances)
+        return cls(
+            saved.answers, saved.schema, saved.model_calls, saved.model_rows, saved.instances, saved.skipped
+        )
 
     @cached_property
     def _stack(self) -> Stack:
@@ -182,6 +191,10 @@ class Explanations(Sequence[Explanation]):
         shares = self.importance()[:TOP]
         reasons = Counter(item.shortfall.reason for item in self if item.shortfall).most_common(TOP)
         notes = [f"{count:,} of {n:,} instances got fewer than asked for: {why}" for why, count in reasons]
+        if self.skipped:
+            left_out = len({problem.row for problem in self.skipped})
+            rows = f"{left_out:,} row{'s' * (left_out != 1)}"
+            notes.append(f"{rows} could not be explained. The first: {self.skipped[0]}")
         # Of images and series it would be a list of single cells.
         cells = bool(self.schema.form.shape)
         listed = tuple((str(name), float(share)) for name, share in shares.items() if share and not cells)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoint.tables import Column, is_missing
+from counterpoint.problems import listed
 
 Rows = NDArray[np.float64]
 Row = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 # Above this, a float64 no longer holds every whole number, and an immutable id could change unseen.
 EXACT = 2**53
@@ -92,10 +93,6 @@ class Feature:
         """Whether its values are categories."""
         return self.kind == "categorical"
 
-    def encode(self, values: Column, what: str = "X") -> Row:
-        """Turn a column into floats: numbers as they are, categories as codes."""
-        return self._encode_categories(values, what) if self.is_categorical else self._numbers(values, what)
-
     def label(self, value: float) -> Any:
         """Turn one place of a row back into the value a person knows."""
         if self.is_categorical:
@@ -106,7 +103,7 @@ class Feature:
 
     def allows(self, category: Any) -> bool:
         """Whether a category is among the admissible ones."""
-        return self.range is None or category in self.range
+        return self.range is None or category_key(category) in self._allowed
 
     @cached_property
     def fraction(self) -> tuple[float, float]:
@@ -122,73 +119,30 @@ class Feature:
         return (near.numerator, near.denominator) if float(near) == step else (step, 1)
 
     @cached_property
-    def _index(self) -> pd.Index:
+    def index(self) -> pd.Index:
+        """The categories that are not missing, to look up values in."""
         return pd.Index([c for c in self.categories if c is not None], dtype=object)
 
     @cached_property
-    def _index_codes(self) -> NDArray[np.int64]:
+    def index_codes(self) -> NDArray[np.int64]:
+        """The codes of the categories in `index`."""
         return np.array([i for i, c in enumerate(self.categories) if c is not None], dtype=np.int64)
 
-    def _encode_categories(self, values: Column, what: str) -> Row:
-        places = self._index.get_indexer(pd.Index(np.asarray(values, dtype=object), dtype=object))
-        codes: Row = np.append(self._index_codes, -1)[places].astype(np.float64)
-        missing = is_missing(values)
-        if missing.any():
-            if None not in self.categories:
-                raise ValueError(self._never_missing(what) + f" Known: {listed(self.categories)}.")
-            codes[missing] = self.categories.index(None)
-        if (codes < 0).any():
-            value = values[int(np.argmax(codes < 0))]
-            raise ValueError(
-                f"{what} has the unknown category {said(value)} in {self.name!r}. Give a known one, or fit "
-                f"again with known instances that have it. Known: {listed(self.categories)}."
-            )
-        return codes
+    @cached_property
+    def missing_code(self) -> int | None:
+        """The code of the missing category, if there is one."""
+        return next((code for code, category in enumerate(self.categories) if category is None), None)
 
-    def _numbers(self, values: Column, what: str) -> Row:
-        missing = is_missing(values)
-        self._refuse_texts(values[~missing], what)
-        try:
-            numbers = np.where(missing, np.nan, values).astype(np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise self._not_a_number(values[~missing][0], what) from None
-        if missing.any() and not self.missing:
-            raise ValueError(self._never_missing(what))
-        if np.isinf(numbers).any():
-            raise ValueError(f"{what} has an infinite value in {self.name!r}; replace it by a number or NaN.")
-        whole = self.step is not None or values.dtype.kind in "iu"
-        if whole and (np.abs(numbers[~missing]) > EXACT).any():
-            raise ValueError(
-                f"{what} holds whole numbers beyond 2**53 in {self.name!r}, which are not exact as floats. "
-                f"Drop the feature if it is an id, or name it in categorical=."
-            )
-        return numbers
-
-    def _refuse_texts(self, values: Column, what: str) -> None:
-        """Refuse texts and dates, some of which numpy would turn into numbers."""
-        if values.dtype.kind in "USmM" and len(values):
-            raise self._not_a_number(values[0], what)
-        if values.dtype == object:
-            for value in values:
-                if isinstance(value, str | bytes):
-                    raise self._not_a_number(value, what)
-
-    def _not_a_number(self, value: Any, what: str) -> TypeError:
-        cure = "If it is a category, name it in categorical=." if what == "X" else "Give a number."
-        return TypeError(f"{what} must hold numbers in {self.name!r}, got {said(value)}. {cure}")
-
-    def _never_missing(self, what: str) -> str:
-        return (
-            f"{what} has a missing value in {self.name!r}, which no known instance has. Fill it in, or fit "
-            f"again with known instances that miss it."
-        )
+    @cached_property
+    def _allowed(self) -> frozenset[Hashable]:
+        return frozenset(map(category_key, self.range or ()))
 
     def _check_categories(self) -> None:
         distinct = {(type(category), category) for category in self.categories}
         if not self.categories or len(distinct) < len(self.categories):
             raise ValueError(
                 f"{self.name!r} is categorical, so its categories must be given, each once, "
-                f"got {list(self.categories)}."
+                f"got {listed(self.categories)}."
             )
         if self.direction and not self.ordered:
             raise ValueError(
@@ -205,10 +159,12 @@ class Feature:
 
     def _check_range(self, admissible: tuple[Any, ...]) -> None:
         if self.is_categorical:
-            unknown = [c for c in admissible if c not in self.categories]
+            known = set(map(category_key, self.categories))
+            unknown = [c for c in admissible if not _is_in(c, known)]
             if unknown or not admissible:
+                got = listed(unknown) if unknown else "none"
                 raise ValueError(
-                    f"ranges[{self.name!r}] must name known categories, got {unknown or 'none'}. "
+                    f"ranges[{self.name!r}] must name known categories, got {got}. "
                     f"Known: {listed(self.categories)}."
                 )
             return
@@ -225,12 +181,14 @@ class Feature:
             )
 
 
-def said(value: Any) -> str:
-    """Write a value as plain Python does."""
-    return repr(value.item() if isinstance(value, np.generic) else value)
+def _is_in(category: Any, known: set[Hashable]) -> bool:
+    try:
+        return category_key(category) in known
+    except TypeError:  # it cannot be looked up, so it is not there
+        return False
 
 
-def listed(values: Sequence[Any], most: int = 20) -> str:
-    """List values, but not a thousand of them."""
-    listed = ", ".join(said(value) for value in values[:most])
-    return f"[{listed}{f', … ({len(values)} in all)' if len(values) > most else ''}]"
+def category_key(category: Any) -> Hashable:
+    """Give what two categories share if they are the same one."""
+    key: Hashable = category
+    return key

@@ -115,8 +115,8 @@ def _learn_table(
     schema = constraints.of_table(X)
     if not schema.actionable:
         raise ValueError("Every feature is immutable, so nothing can change; leave at least one free.")
+    schema, rows, _ = schema.read(X).valid()
     view = Direct(schema)
-    rows = schema.encode(X)
     blackbox = BlackBox(model, view, schema.decode(rows[:EXAMPLES]))
     labels = _checked(blackbox.predict(rows))
     return blackbox, Population.of(schema, rows, labels).sample(rng, MOST)
@@ -132,7 +132,7 @@ def _learn_signals(
     most = max(100, min(CELLS // len(view.schema.features), LATENT_CELLS // len(view.latent.features)))
     # Sampled before they are labelled: a network takes longer than all else.
     known = X if len(X) <= most else X[np.sort(rng.permutation(len(X))[:most])]
-    instances = view.read(known)
+    instances = view.read(known).valid().instances
     view = view.within(instances.rows)
     blackbox = BlackBox(model, view, known[:EXAMPLES])
     labels = _checked(blackbox.about(instances).predict(instances.rows, np.arange(len(known))))

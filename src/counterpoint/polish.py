@@ -185,7 +185,7 @@ def shrink(task: Task, rows: Rows, of: Places, rounds: int = 2) -> Refinement:
 
 def _between(task: Task, near: Rows, far: Rows, of: Places) -> Question:
     """Ask at parts of the way from near to far."""
-    way = far - near
+    way = np.subtract(far, near, out=np.zeros(far.shape), where=far != near)
 
     def rows(line: Places, part: Row) -> Rows:
         return task.project(near[line] + way[line] * part[:, None], of[line]).rows
@@ -203,7 +203,8 @@ def stretch(task: Task, rows: Rows, of: Places) -> Search:
     of_line, rows = of[origins], rows[origins]
     bounds = task.rules.around(task.x[of_line])
     end = np.where(rows > task.x[of_line], bounds.high, bounds.low)
-    further = [np.where(moves, rows + (end - rows) * part, rows) for part in STRETCHES]
+    with np.errstate(invalid="ignore"):  # what does not move can be infinite
+        further = [np.where(moves, rows + (end - rows) * part, rows) for part in STRETCHES]
     yield task.project(np.concatenate(further), np.tile(of_line, len(STRETCHES)))
 
 

@@ -6,17 +6,20 @@ numbers as they are, categories as codes, a missing number as NaN, a missing cat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoint.feature import EXACT, MARKS, Feature, Row, Rows, listed
+from counterpoint.feature import EXACT, MARKS, Feature, Row, Rows
+from counterpoint.problems import InvalidError, Problem, listed
+from counterpoint.reading import Reading, read_column
 from counterpoint.tables import Column, Form, is_missing, missing_value
 
 __all__ = ["EXACT", "Feature", "Row", "Rows", "Schema"]
@@ -69,9 +72,10 @@ class Schema:
             size = f"{len(columns[0]) if columns else 0} rows and {len(columns)} columns"
             raise ValueError(f"X must hold at least one known instance and one feature, got {size}.")
         named = set(_resolve(categorical or (), form, "categorical"))
+        frozen = set(_resolve(immutable, form, "immutable"))
         features = tuple(
-            _infer_feature(form, place, column, form.names[place] in named)
-            for place, column in enumerate(columns)
+            _infer_feature(form, place, column, name in named, name in frozen)
+            for place, (name, column) in enumerate(zip(form.names, columns, strict=True))
         )
         return cls(features, form).constrain(
             immutable=immutable, ranges=ranges, increase=increase, decrease=decrease
@@ -94,9 +98,9 @@ class Schema:
         >>> schema.constrain(immutable=["age"], ranges={"hours": (10, 50)}).actionable
         (1,)
         """
-        frozen = _resolve(immutable, self.form, "immutable")
-        rising = _resolve(increase, self.form, "increase")
-        falling = _resolve(decrease, self.form, "decrease")
+        frozen = set(_resolve(immutable, self.form, "immutable"))
+        rising = set(_resolve(increase, self.form, "increase"))
+        falling = set(_resolve(decrease, self.form, "decrease"))
         limits = _resolve_ranges(ranges or {}, self)
         changed = []
         for feature in self.features:
@@ -151,13 +155,36 @@ class Schema:
         """The places of the features that may change: the paper's A."""
         return tuple(i for i, feature in enumerate(self.features) if not feature.immutable)
 
-    def encode(self, X: Any, what: str = "X") -> Rows:
-        """Turn a table of the caller's into rows."""
-        return self._stack(self.form.columns(X, what), what)
+    def read(self, X: Any, what: str = "X") -> TableReading:
+        """Read a table of the caller's: its rows, what they mean, and what in it cannot be read.
 
-    def encode_one(self, x: Any) -> Row:
-        """Turn one instance (dict, Series, one-row table or vector) into a row."""
-        return np.asarray(self._stack(self.form.one_row(x), "x")[0])
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"age": [31, 45], "name": ["ann", "bob"]})
+        >>> reading = Schema.infer(people, immutable=["name"]).read(people.replace("bob", "eve"))
+        >>> reading.schema.features[1].categories
+        ('ann', 'bob', 'eve')
+        >>> Schema.infer(people).read(people.replace("bob", "eve")).problems[0].value
+        'eve'
+        """
+        return self._read(self.form.columns(X, what))
+
+    def read_one(self, x: Any) -> TableReading:
+        """Read one instance (dict, Series, one-row table or vector)."""
+        return self._read(self.form.one_row(x))
+
+    def encode(self, X: Any, what: str = "X") -> Rows:
+        """Turn a table of the caller's into rows of this schema as it is."""
+        reading = self.read(X, what).valid(what)
+        if reading.schema is not self:
+            pairs = zip(self.features, reading.schema.features, strict=True)
+            grown = [old.name for old, new in pairs if new is not old]
+            raise ValueError(
+                f"{what} holds values in {listed(grown)} that this schema does not know. Use read, whose "
+                f"answer has a schema that knows them."
+            )
+        return reading.rows
 
     def decode(self, rows: Rows) -> Any:
         """Turn rows into a table with the caller's columns and dtypes."""
@@ -185,32 +212,56 @@ class Schema:
             if feature.is_categorical
         }
 
-    def _stack(self, columns: list[Column], what: str) -> Rows:
-        rows = [feature.encode(column, what) for feature, column in zip(self.features, columns, strict=True)]
-        for place in self.continuous:
-            rows[place] = _held(self.features[place], rows[place], self.form.number_type(place), what)
-        return np.column_stack(rows)
-
-
-def _held(feature: Feature, numbers: Row, dtype: np.dtype[Any] | None, what: str) -> Row:
-    """Bring numbers to what their column's dtype can hold, so that the model is asked about nothing else."""
-    if dtype is None or (dtype.kind == "f" and dtype.itemsize >= 8):
-        return numbers
-    if dtype.kind == "f":
-        with np.errstate(over="ignore"):
-            held = numbers.astype(dtype).astype(np.float64)
-        lost, rule = np.isinf(held), f"numbers of {dtype}"
-    else:
-        limits = np.iinfo(dtype)
-        held = numbers
-        lost = (numbers != np.rint(numbers)) | (numbers < limits.min) | (numbers > limits.max)
-        lost, rule = lost & ~np.isnan(numbers), f"whole numbers ({dtype})"
-    if lost.any():
-        raise ValueError(
-            f"{what} has {numbers[np.argmax(lost)].item()!r} in {feature.name!r}, which holds {rule}. "
-            f"Give such a one, or make the column float64 and fit again."
+    def _read(self, columns: list[Column]) -> TableReading:
+        readings = [
+            read_column(feature, column, self.form.number_type(place))
+            for place, (feature, column) in enumerate(zip(self.features, columns, strict=True))
+        ]
+        problems = [
+            problem
+            for reading, column in zip(readings, columns, strict=True)
+            for problem in reading.problems(column)
+        ]
+        problems.sort(key=lambda problem: problem.row)
+        return TableReading(
+            self._widened(readings),
+            np.column_stack([reading.numbers for reading in readings]),
+            tuple(problems),
         )
-    return held
+
+    def _widened(self, readings: Sequence[Reading]) -> Schema:
+        """Give this schema what its immutable features have not seen before."""
+        form = self.form
+        for place, reading in enumerate(readings):
+            if reading.new:
+                form = form.holding(place, reading.new)
+        features = tuple(reading.feature for reading in readings)
+        same = all(new is old for new, old in zip(features, self.features, strict=True))
+        return self if same and form is self.form else replace(self, features=features, form=form)
+
+
+class TableReading(NamedTuple):
+    """A table as rows.
+
+    Attributes
+    ----------
+    schema
+        What the rows mean: the schema that read them, widened by what its immutable features had not seen.
+    rows
+        One row per instance; of no meaning where there is a problem.
+    problems
+        What could not be read, row by row.
+    """
+
+    schema: Schema
+    rows: Rows
+    problems: tuple[Problem, ...]
+
+    def valid(self, what: str = "X") -> TableReading:
+        """Refuse a table that could not be read in full."""
+        if self.problems:
+            raise InvalidError(self.problems, what)
+        return self
 
 
 def _check_number_column(feature: Feature, form: Form, place: int) -> None:
@@ -229,25 +280,37 @@ def _check_number_column(feature: Feature, form: Form, place: int) -> None:
         )
 
 
-def _infer_feature(form: Form, place: int, values: Column, categorical: bool) -> Feature:
-    """Learn what one column is."""
+def _infer_feature(form: Form, place: int, values: Column, categorical: bool, frozen: bool) -> Feature:
+    """Learn what one column is; what is frozen may hold anything that can be told apart."""
     name, dtype = form.names[place], form.dtypes[place]
     missing = is_missing(values)
     known = values[~missing]
-    _refuse_dates(name, known, dtype)
+    _refuse_objects(name, known, dtype)
+    if not frozen:
+        _refuse_dates(name, known, dtype)
     held = form.number_type(place)
     kind = _object_kind(known) if dtype == np.object_ else held.kind if held else values.dtype.kind
     mark = missing_value(values)
     missing_as: Any = next((text for text, value in MARKS.items() if value is mark), "nan")
-    if categorical or kind not in "iuf":
+    if categorical or kind not in "iuf" or (frozen and _is_no_scale(known, kind)):
         return _categorical_feature(name, known, dtype, bool(missing.any()), missing_as)
     if not len(known):
         raise ValueError(f"{name!r} holds no value at all in X; drop it.")
     digits = 0 if kind in "iu" else getattr(dtype, "scale", None)  # a polars Decimal has a scale
     step = None if digits is None else 10**-digits
-    feature = Feature(name, step=step, missing=bool(missing.any()), missing_as=missing_as)
-    numbers = feature.encode(values)
-    return replace(feature, seen=(float(np.nanmin(numbers)), float(np.nanmax(numbers))))
+    feature = Feature(name, step=step, missing=bool(missing.any()), missing_as=missing_as, immutable=frozen)
+    reading = read_column(feature, values)
+    if reading.faults:
+        raise InvalidError(reading.problems(values))
+    finite = reading.numbers[np.isfinite(reading.numbers)]
+    return replace(feature, seen=(float(finite.min()), float(finite.max())))
+
+
+def _is_no_scale(known: Column, kind: str) -> bool:
+    """Tell numbers that cannot be measured: ids that are not exact as floats, or none that is finite."""
+    if kind == "f":
+        return not np.isfinite(known.astype(np.float64)).any()
+    return bool(len(known)) and max(abs(int(known.min())), abs(int(known.max()))) > EXACT
 
 
 def _object_kind(known: Column) -> str:
@@ -260,13 +323,17 @@ def _object_kind(known: Column) -> str:
 
 
 def _refuse_dates(name: Any, known: Column, dtype: Any) -> None:
-    """Refuse values that are neither numbers nor categories."""
+    """Refuse dates, which could not change like numbers or categories."""
     first = known[0] if len(known) else None
     if known.dtype.kind in "mM" or isinstance(first, date | time | timedelta | pd.Period):
         raise TypeError(
-            f"{name!r} holds dates or times ({dtype}). "
-            f"Turn it into a number, such as days since a fixed date."
+            f"{name!r} holds dates or times ({dtype}). Turn it into a number, such as days since a fixed "
+            f"date, or name it in immutable= if it may not change."
         )
+
+
+def _refuse_objects(name: Any, known: Column, dtype: Any) -> None:
+    """Refuse values that are neither numbers nor categories."""
     if known.dtype.kind == "c":
         raise TypeError(f"{name!r} holds complex numbers; give real ones.")
     if known.dtype == object:
@@ -295,16 +362,21 @@ def _categorical_feature(name: Any, known: Column, dtype: Any, missing: bool, mi
         name,
         kind="categorical",
         categories=(*categories, None) if missing else categories,
-        ordered=enum or bool(getattr(dtype, "ordered", False)),
+        ordered=enum or bool(getattr(dtype, "ordered", False)) or _are_bools(categories),
         missing_as=missing_as,
     )
+
+
+def _are_bools(categories: Sequence[Any]) -> bool:
+    """Tell the one kind of category that has an order of its own: False comes before True."""
+    return bool(categories) and all(isinstance(category, bool) for category in categories)
 
 
 def _resolve(names: Iterable[Any], form: Form, argument: str) -> list[Any]:
     """Check that names are features; columns of an array may also be named by their place."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"{argument} must be a list of feature names, got {names!r}.")
-    known = list(form.names)
+    known, every = form.names, set(form.names)
     count = len(known) if form.kind == "array" else 0
     resolved = [
         known[name]
@@ -312,12 +384,12 @@ def _resolve(names: Iterable[Any], form: Form, argument: str) -> list[Any]:
         else name
         for name in names
     ]
-    unknown = [name for name in resolved if name not in known]
+    unknown = [name for name in resolved if not isinstance(name, Hashable) or name not in every]
     if unknown:
         raise ValueError(
             f"{argument} must name known features, got {listed(unknown)}. Known: {listed(known)}."
         )
-    repeated = list(dict.fromkeys(name for name in resolved if resolved.count(name) > 1))
+    repeated = [name for name, count in Counter(resolved).items() if count > 1]
     if repeated:
         raise ValueError(f"{argument} must name each feature once, got {listed(repeated)} more than once.")
     return resolved

@@ -6,11 +6,13 @@ numbers of one dtype and one range.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint.problems import Problem
 from counterpoint.schema import Feature, Schema
 from counterpoint.tables import Form
 
@@ -54,31 +56,57 @@ def signal_schema(X: NDArray[Any]) -> Schema:
     return Schema(tuple(Feature(name, seen=(low, high), step=step) for name in form.names), form)
 
 
-def check_values(signals: NDArray[Any], schema: Schema, what: str) -> NDArray[Any]:
-    """Bring instances to the known dtype, and refuse those of another shape, scale or kind."""
+def read_signals(
+    signals: NDArray[Any], schema: Schema, what: str
+) -> tuple[NDArray[Any], tuple[Problem, ...]]:
+    """Bring instances to the known dtype, and name those that cannot be; these become blank."""
     shape, dtype = schema.form.shape, schema.form.dtypes[0]
     if signals.shape[1:] != shape:
-        expected = f"(n, {', '.join(map(str, shape))})" if what == "X" else f"{shape}"
+        expected = f"(n, {', '.join(map(str, shape))})"
         raise ValueError(
-            f"{what} must have the shape of the known instances, {expected}, got {_shape(signals, what)}."
+            f"{what} must have the shape of the known instances, {expected}, got {signals.shape}."
         )
-    if signals.dtype.kind not in "iuf":
-        raise TypeError(f"{what} must hold numbers, got an array of {signals.dtype}.")
-    if not np.isfinite(signals).all():
-        raise ValueError(
-            f"{what} holds NaN or infinite values; images and series must be complete. Fill them in."
-        )
-    (low, high), found = schema.features[0].seen, (float(signals.min()), float(signals.max()))
+    flat = signals.reshape(len(signals), -1)
+    low, _ = schema.features[0].seen
+    problems = tuple(_problems(flat, schema))
+    if problems:
+        flat = flat.copy()
+        flat[[problem.row for problem in problems]] = low
+    return flat.astype(dtype).reshape(signals.shape), problems
+
+
+def _problems(flat: NDArray[Any], schema: Schema) -> Iterator[Problem]:
+    """Name the first cell of each instance that cannot be explained."""
+    (low, high), dtype = schema.features[0].seen, schema.form.dtypes[0]
     margin = MARGIN * (high - low)
-    if len(signals) and (found[0] < low - margin or found[1] > high + margin):
-        raise ValueError(
-            f"{what} has values from {found[0]:g} to {found[1]:g}, the known instances from {low:g} to "
-            f"{high:g}. Scale it as they are."
-        )
-    held = signals.astype(dtype)
-    if dtype.kind in "iu" and (held != signals).any():
-        raise ValueError(f"{what} holds fractions or numbers that {dtype} cannot hold; give whole ones.")
-    return held
+    scale = f"The known instances have values from {low:g} to {high:g}. Scale it as they are."
+    whole = f"Images and series hold whole numbers here ({dtype}). Give whole ones."
+    # Most are fine, and two passes tell so.
+    fits = flat.size and flat.min() >= low - margin and flat.max() <= high + margin  # False of NaN
+    if fits and (dtype.kind not in "iu" or (flat.dtype.kind in "iu")):
+        return
+    for row, cells in enumerate(flat):
+        off = (cells < low - margin) | (cells > high + margin)
+        for wrong, reason in (
+            (~np.isfinite(cells), _INCOMPLETE),
+            (off, scale),
+            (_fractions(cells, dtype), whole),
+        ):
+            if wrong.any():
+                place = int(np.argmax(wrong))
+                yield Problem(row, schema.names[place], cells[place].item(), reason)
+                break
+
+
+def _fractions(cells: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.bool_]:
+    """Mark what a dtype of whole numbers cannot hold."""
+    if dtype.kind not in "iu":
+        return np.zeros(cells.shape, dtype=np.bool_)
+    limits = np.iinfo(dtype)
+    return np.asarray((cells != np.rint(cells)) | (cells < limits.min) | (cells > limits.max))
+
+
+_INCOMPLETE = "It is missing or infinite; images and series must be complete. Fill it in."
 
 
 def is_series(X: Any, model: Any) -> bool:
@@ -105,7 +133,3 @@ def is_series(X: Any, model: Any) -> bool:
     # Columns of a table lie apart because they are in different units; those of a series vary as one.
     spread = X.std(axis=0)
     return near < ALIKE * apart and float(spread.max()) < 100 * max(float(np.median(spread)), 1e-12)
-
-
-def _shape(signals: NDArray[Any], what: str) -> str:
-    return f"{signals.shape}" if what == "X" else f"{signals.shape[1:]}"

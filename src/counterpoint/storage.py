@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
 from dataclasses import MISSING, fields
 from decimal import Decimal
 from typing import Any
@@ -13,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels
+from counterpoint.moments import MOMENTS, moment_to_plain
 from counterpoint.schema import Feature, Schema
 from counterpoint.tables import Form
 
@@ -128,10 +128,13 @@ def value_to_plain(value: Any) -> Plain:
         return {"decimal": str(value)}
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode("ascii")}
-    raise TypeError(
-        f"{value!r} of type {type(value).__name__} cannot be saved; "
-        f"use texts, numbers or bools as names and categories."
-    )
+    plain = moment_to_plain(value)
+    if plain is None:
+        raise TypeError(
+            f"{value!r} of type {type(value).__name__} cannot be saved; "
+            f"use texts, numbers, bools or dates as names and categories."
+        )
+    return plain
 
 
 def value_from_plain(plain: Plain) -> Any:
@@ -144,7 +147,7 @@ def value_from_plain(plain: Plain) -> Any:
     if tag == "interval":
         left, right, closed = (value_from_plain(part) for part in content)
         return pd.Interval(left, right, closed)
-    readers: dict[str, Callable[[Any], Any]] = {"float": float, "decimal": Decimal, "bytes": base64.b64decode}
+    readers = {"float": float, "decimal": Decimal, "bytes": base64.b64decode, **MOMENTS}
     if tag not in readers:
         raise ValueError(f"The saved data holds a value of the unknown type {tag!r}.")
     return readers[tag](content)
@@ -221,7 +224,10 @@ def _polars_to_plain(dtype: Any) -> dict[str, Plain]:
     pool = getattr(dtype, "categories", None)
     if pool is not None and not pool.is_global():
         return plain | {"pool": [pool.name(), pool.namespace(), str(pool.physical())]}
-    if dtype.is_nested() or dtype.is_temporal():
+    if dtype.is_temporal():
+        named = ("time_unit", "time_zone")
+        return plain | {name: getattr(dtype, name) for name in named if hasattr(dtype, name)}
+    if dtype.is_nested():
         raise TypeError(f"A column of the polars dtype {dtype} cannot be saved.")
     return plain
 

@@ -6,8 +6,9 @@ uses instead: a pandas frame, a polars frame or an array.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -178,10 +179,10 @@ class Form:
         if self.kind == "polars":
             import polars as pl
 
-            return pl.Series(values, dtype=dtype)
+            return _to_polars(values, dtype) if _is_instant(dtype) else pl.Series(values, dtype=dtype)
         if dtype == np.object_:
             return _objects([missing if value is None else value for value in values])
-        if isinstance(dtype, np.dtype):
+        if isinstance(dtype, np.dtype) and dtype.kind not in "mM":
             return np.array(values, dtype=dtype)
         return pd.Series(values, dtype=dtype).array
 
@@ -189,11 +190,66 @@ class Form:
         """Build a column of categories from their codes."""
         return template[codes] if self.kind == "polars" else template.take(codes)
 
+    def holding(self, place: int, values: Sequence[Any]) -> Form:
+        """Return a form whose column at a place can hold further values; None is a missing one.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> form = Form.of(pd.DataFrame({"age": [31, 45]}))
+        >>> form.holding(0, [99]) is form
+        True
+        >>> form.holding(0, [99, None]).dtypes
+        (dtype('float64'),)
+        """
+        wider = next(dtype for dtype in self._wider(place, values) if self._holds(dtype, values))
+        if wider == self.dtypes[place]:
+            return self
+        if self.kind == "array":
+            return replace(self, dtypes=(wider,) * len(self.names))
+        return replace(self, dtypes=(*self.dtypes[:place], wider, *self.dtypes[place + 1 :]))
+
+    def _wider(self, place: int, values: Sequence[Any]) -> Iterator[Any]:
+        """Name dtypes that may hold what a column holds, and further values: the narrowest first."""
+        dtype, known = self.dtypes[place], [value for value in values if value is not None]
+        yield dtype
+        if self.kind == "polars":
+            import polars as pl
+
+            if isinstance(dtype, pl.Enum):
+                yield pl.Enum([*dtype.categories, *known])
+            yield pl.Float64() if self.number_type(place) else pl.Series(values, strict=False).dtype
+            yield pl.Object()
+            return
+        if isinstance(dtype, pd.CategoricalDtype):
+            yield pd.CategoricalDtype(_appended(dtype.categories, known), dtype.ordered)
+        elif self.number_type(place) is not None:
+            yield np.dtype(np.float64) if isinstance(dtype, np.dtype) else pd.Float64Dtype()
+        elif isinstance(dtype, np.dtype) and dtype.kind in "US" and all(isinstance(v, str) for v in values):
+            yield np.promote_types(dtype, np.array(values).dtype)
+        elif isinstance(dtype, np.dtype) and dtype.kind in "mM":
+            yield np.dtype(f"{dtype.kind}8[ns]")
+        yield np.dtype(object)
+
+    def _holds(self, dtype: Any, values: Sequence[Any]) -> bool:
+        """Whether a column of a dtype gives values back as they are."""
+        column = replace(self, names=self.names[:1], dtypes=(dtype,))
+        try:
+            with np.errstate(over="ignore"):
+                table = column.build([column.template(0, values)])
+            back = column.columns(table)[0]
+        except Exception:  # every library has its own errors for what a dtype cannot hold
+            return False
+        gone = is_missing(back)
+        pairs = zip(values, back.tolist(), gone, strict=True)
+        return all(missing if value is None else value == held for value, held, missing in pairs)
+
     def _check_names(self, names: list[Any], what: str) -> None:
         if len(names) == len(self.names) and tuple(names) == self.names:
             return
-        missing = [name for name in self.names if name not in set(names)]
-        unknown = [name for name in names if name not in set(self.names)]
+        given, known = set(names), set(self.names)
+        missing = [name for name in self.names if name not in given]
+        unknown = [name for name in names if name not in known]
         if missing and self.kind == "array":
             raise ValueError(
                 f"{what} names its features ({_some(tuple(names))}), but the known instances were an array, "
@@ -212,10 +268,18 @@ class Form:
         _refuse_repeated(names)
 
 
+def _appended(categories: pd.Index, further: Sequence[Any]) -> pd.Index:
+    """Put further categories after others, in the same dtype if it can hold them."""
+    try:
+        return categories.append(pd.Index(further, dtype=categories.dtype))
+    except (TypeError, ValueError):
+        return pd.Index([*categories, *further], dtype=object)
+
+
 def pandas_values(series: pd.Series) -> Column:
     """Read a pandas column as an array; what is missing becomes NaN or None."""
     dtype = series.dtype
-    if isinstance(dtype, np.dtype):
+    if isinstance(dtype, np.dtype) and dtype.kind not in "mM":
         return np.asarray(series.to_numpy())
     if pd.api.types.is_bool_dtype(dtype) or not pd.api.types.is_numeric_dtype(dtype):
         return np.asarray(series.astype(object).to_numpy())
@@ -239,14 +303,47 @@ def missing_value(values: Column) -> Any:
 
 def _polars_values(series: Any) -> Column:
     """Read a polars column as an array; what is missing becomes NaN or None."""
+    if _is_instant(series.dtype):
+        return pandas_values(_from_polars(series))
     if series.dtype.is_numeric():
         values: Column = series.to_numpy()
         return values if values.dtype.kind in "iuf" else values.astype(np.float64)
     return _objects(series.to_list())
 
 
+def _is_instant(dtype: Any) -> bool:
+    """Tell a polars dtype of points or spans in time.
+
+    They are read as pandas' own, which tell any two apart: Python's have no nanoseconds, and to them the two
+    hours of a clock that is put back are equal.
+    """
+    return type(dtype).__name__ in ("Datetime", "Duration")
+
+
+def _from_polars(series: Any) -> pd.Series:
+    """Turn points or spans in time of polars into those of pandas."""
+    instants = pd.Series(series.to_numpy())
+    zone = getattr(series.dtype, "time_zone", None)
+    return instants.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else instants
+
+
+def _to_polars(values: Sequence[Any], dtype: Any) -> Any:
+    """Turn points or spans in time of pandas into those of polars."""
+    import polars as pl
+
+    zone = getattr(dtype, "time_zone", None)
+    kind = "timedelta64" if type(dtype).__name__ == "Duration" else "datetime64"
+    instants = pd.Series(values, dtype=f"{kind}[{dtype.time_unit}{f', {zone}' if zone else ''}]")
+    if not zone:
+        return pl.Series(instants.to_numpy(), dtype=dtype)
+    plain = pl.Series(instants.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
+    return plain.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+
+
 def _single(value: Any) -> Column:
     """Hold one value of any type in an array of length one."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return pandas_values(pd.Series([value]))
     if isinstance(value, np.generic):
         value = value.item()
     return np.array([value]) if isinstance(value, bool | int | float) else _objects([value])
@@ -286,7 +383,7 @@ def _is_polars(table: Any) -> bool:
 
 
 def _refuse_repeated(names: list[Any]) -> None:
-    repeated = sorted({str(name) for name in names if names.count(name) > 1})
+    repeated = sorted(str(name) for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise ValueError(
             f"Feature names must be unique, got {repeated} more than once. Rename or drop the others."

@@ -162,7 +162,7 @@ class _Trial:
     def each(self) -> Iterator[tuple[str, Explanation, Rows]]:
         """Give each answer with its name and its rows, which are read from the caller's own kind of table."""
         for place, answer in enumerate(self.answers):
-            yield f"X[{place}]", answer, self.schema.encode(answer.counterfactuals)
+            yield f"X[{place}]", answer, answer.schema.encode(answer.counterfactuals)
 
 
 def _bounded(search: Search) -> Search:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from counterpoint.blocks import in_blocks
 from counterpoint.codecs import Codec, LocalCodec
 from counterpoint.distances import Distance, Euclidean
-from counterpoint.schema import Feature, Rows, Schema
-from counterpoint.signals import as_signals, check_values, signal_schema
+from counterpoint.problems import InvalidError, Problem
+from counterpoint.schema import Feature, Rows, Schema, TableReading
+from counterpoint.signals import as_signals, read_signals, signal_schema
 from counterpoint.tables import Form
 
 Places = NDArray[np.intp]
@@ -35,6 +36,31 @@ class Instances(NamedTuple):
     cells: Rows
     rows: Rows
     labels: pd.Index | None = None  # those that the caller's table gives them, if it does
+
+    def take(self, places: Places) -> Instances:
+        """Keep some of them; those without labels are named by their places."""
+        labels = pd.RangeIndex(len(self.rows)) if self.labels is None else self.labels
+        return Instances(self.cells[places], self.rows[places], labels.take(places))
+
+
+class Sight(NamedTuple):
+    """Instances of one call, the view that reads them, and what in them cannot be explained."""
+
+    view: View
+    instances: Instances
+    problems: tuple[Problem, ...] = ()
+
+    def valid(self, what: str = "X") -> Sight:
+        """Refuse instances that cannot be explained."""
+        if self.problems:
+            raise InvalidError(self.problems, what)
+        return self
+
+    def split(self) -> tuple[Sight, Places]:
+        """Leave out the rows that cannot be explained, and tell the places of the others."""
+        bad = [problem.row for problem in self.problems]
+        good = np.setdiff1d(np.arange(len(self.instances.rows)), bad)
+        return (self._replace(instances=self.instances.take(good)) if bad else self), good
 
 
 class View(Protocol):
@@ -55,11 +81,11 @@ class View(Protocol):
         """What instances are seen through, in words; nothing if they are seen directly."""
         ...
 
-    def read(self, X: Any) -> Instances:
-        """Read many instances of the caller's."""
+    def read(self, X: Any) -> Sight:
+        """Read many instances of the caller's; the view of the answer may know more than this one."""
         ...
 
-    def read_one(self, x: Any) -> Instances:
+    def read_one(self, x: Any) -> Sight:
         """Read one instance of the caller's."""
         ...
 
@@ -92,15 +118,17 @@ class Direct:
         """Nothing lies between."""
         return ""
 
-    def read(self, X: Any) -> Instances:
+    def read(self, X: Any) -> Sight:
         """Read a table."""
-        rows = self.schema.encode(X)
-        return Instances(rows, rows, _labels(X))
+        return self._sight(self.schema.read(X), _labels(X))
 
-    def read_one(self, x: Any) -> Instances:
+    def read_one(self, x: Any) -> Sight:
         """Read one instance."""
-        rows = self.schema.encode_one(x)[None]
-        return Instances(rows, rows)
+        return self._sight(self.schema.read_one(x), None)
+
+    def _sight(self, reading: TableReading, labels: pd.Index | None) -> Sight:
+        view = self if reading.schema is self.schema else Direct(reading.schema)
+        return Sight(view, Instances(reading.rows, reading.rows, labels), reading.problems)
 
     def decode(self, rows: Rows, about: Instances, of: Places) -> Any:
         """Build a table like the caller's."""
@@ -166,13 +194,13 @@ class Through:
         features = tuple(replace(feature, seen=(low, high)) for feature, low, high in limits)
         return replace(self, latent=replace(self.latent, features=features))
 
-    def read(self, X: Any) -> Instances:
+    def read(self, X: Any) -> Sight:
         """Read many instances."""
-        signals = check_values(as_signals(X), self.schema, "X")
+        signals, problems = read_signals(as_signals(X), self.schema, "X")
         cells = signals.reshape(len(signals), -1).astype(np.float64)
-        return Instances(cells, self.encode(signals), _labels(X))
+        return Sight(self, Instances(cells, self.encode(signals), _labels(X)), problems)
 
-    def read_one(self, x: Any) -> Instances:
+    def read_one(self, x: Any) -> Sight:
         """Read one instance, with or without an axis of length 1 before the others."""
         signal = np.asarray(x)
         if signal.shape == (1, *self.schema.form.shape):
@@ -182,7 +210,7 @@ class Through:
                 f"x must be one instance of the shape of the known ones, {self.schema.form.shape}, got an "
                 f"array of shape {signal.shape}."
             )
-        return self.read(check_values(signal[None], self.schema, "x"))
+        return self.read(signal[None])
 
     def encode(self, signals: NDArray[Any]) -> Rows:
         """Encode instances, and check what the codec gives."""

@@ -197,7 +197,7 @@ def test_rows_that_do_not_fit(refused):
     rows.assign(id=1).to_csv("more.csv", index=False)
     assert "unknown columns ['id']. Leave them out by --drop" in refused("--rows", "more.csv", *ASK[2:])
     rows.assign(job="pilot").to_csv("pilots.csv", index=False)
-    assert "the unknown category 'pilot' in 'job'" in refused("--rows", "pilots.csv", *ASK[2:])
+    assert "'job' = 'pilot'. No known instance has this category" in refused("--rows", "pilots.csv", *ASK[2:])
     assert "--row must be a table of one row" in refused("--row", "refused.csv")
     groups = ["--report", "found.html", "--groups", "branch"]
     assert "--groups must name columns of refused.csv, got ['branch']" in refused(

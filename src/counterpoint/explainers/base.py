@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -24,9 +24,10 @@ from counterpoint.explanation import Explanation
 from counterpoint.explanations import Explanations
 from counterpoint.learning import Constraints, learn
 from counterpoint.pool import Asking, Finds, Pool
+from counterpoint.problems import Problem
 from counterpoint.schema import Schema
 from counterpoint.task import Places, Rule, Search, Task
-from counterpoint.view import Instances, Through
+from counterpoint.view import Sight, Through
 
 # Instances are explained so many at a time, and fewer where they have many features: it bounds memory.
 WAVE = 128
@@ -154,7 +155,7 @@ class Explainer(ABC):
             No new question is asked after so many seconds; then the best found so far is returned.
         """
         fitted = self._fitted()
-        instance = fitted.view.read_one(x)
+        instance = fitted.view.read_one(x).valid("x")
         settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
         try:
             return self._explain(instance, settings, False)[0]
@@ -170,18 +171,39 @@ class Explainer(ABC):
         max_changes: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
+        invalid: Literal["raise", "skip"] = "raise",
         progress: bool = True,
     ) -> Explanations:
-        """Explain many decisions; far cheaper a row than one by one. Parameters are as for `explain`.
+        """Explain many decisions, at a far lower cost per row than one by one.
 
-        `max_rows` is for each instance, `max_seconds` for all of them together. Where the model fails on some
-        instances, the rest is explained and `IncompleteError.finished` holds it. If X is a pandas frame, the
-        answers keep the labels of its index.
+        Parameters are as for `explain`. `max_rows` is for each instance, `max_seconds` for all of them
+        together. If X is a pandas frame, the answers keep the labels of its index.
+
+        Rows that cannot be explained, such as one with a category that was never seen, raise an
+        `InvalidError` that names them all. With `invalid="skip"` they are left out, `Explanations.skipped`
+        lists them, and `Explanations.instances` names the others. Where the model fails on some instances,
+        the rest is explained and `IncompleteError.finished` holds it.
         """
         fitted = self._fitted()
+        if invalid not in ("raise", "skip"):
+            raise ValueError(f'invalid must be "raise" or "skip", got {invalid!r}.')
         instances = fitted.view.read(X)
+        if invalid == "raise":
+            instances.valid()
         settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
         return self._explain(instances, settings, progress)
+
+    def problems(self, X: Any) -> list[Problem]:
+        """List all values that keep a row from being explained, without asking the model.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> Neighbours().fit(lambda rows: rows[:, 0] > 0, X).problems([[0.0, 1.0], [0.0, np.inf]])
+        [Problem(row=1, column='x1', value=inf, reason='It is infinite. ...')]
+        """
+        return list(self._fitted().view.read(X).problems)
 
     def check(self, X: Any) -> None:
         """Refuse instances that cannot be explained, without asking the model: a check before a long run.
@@ -190,13 +212,12 @@ class Explainer(ABC):
         --------
         >>> from counterpoint import Neighbours
         >>> X = np.random.default_rng(0).normal(size=(100, 2))
-        >>> Neighbours().fit(lambda rows: rows[:, 0] > 0, X, ranges={1: (-9, 9)}).check([[0.0, 10.0]])
+        >>> Neighbours().fit(lambda rows: rows[:, 0] > 0, X).check([[0.0, 1.0], [0.0, np.inf]])
         Traceback (most recent call last):
             ...
-        ValueError: x has 'x1' = 10.0, outside ranges['x1'] = (-9, 9). Widen the range, or leave it out.
+        counterpoint.problems.InvalidError: X[1] has 'x1' = inf. It is infinite. Replace it by a number, ...
         """
-        fitted = self._fitted()
-        fitted.rules.check(fitted.view.read(X).rows)
+        self._fitted().view.read(X).valid()
 
     def gather(self, task: Task, pool: Pool) -> Asking:
         """Fill a pool with counterfactuals: here, those that the search comes by."""
@@ -226,12 +247,10 @@ class Explainer(ABC):
                 f"This {type(self).__name__} is not fitted yet: call fit(model, X) before explaining."
             ) from None
 
-    def _explain(self, instances: Instances, settings: Settings, progress: bool) -> Explanations:
+    def _explain(self, sight: Sight, settings: Settings, progress: bool) -> Explanations:
         """Explain instances in waves, each wave's searches together."""
-        fitted = self._fitted()
-        fitted.rules.check(instances.rows)
-        answers = Answers(fitted, settings, instances, self.seed)
-        count, width = instances.rows.shape
+        answers = Answers(self._fitted(), settings, sight, self.seed)
+        count, width = len(answers), sight.instances.rows.shape[1]
         with tqdm(total=count, desc="explaining", unit="decision", disable=not progress) as bar:
             size = max(1, min(WAVE, CELLS // width))
             for start in range(0, count, size):

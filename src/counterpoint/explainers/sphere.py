@@ -89,7 +89,8 @@ class _Rays:
         """Draw directions from the task's random stream."""
         rng, known = task.rng(), task.known.rows
         # A sample may lack every value of a feature; the median of all known instances stands in.
-        known = np.where(np.isnan(known).all(axis=0), task.known.distance.median, known)
+        finite = np.isfinite(known)  # what may not change can be infinite
+        known = np.where(finite, known, np.where(finite.any(axis=0), np.nan, task.known.distance.median))
         shape = (count, known.shape[1])
         spread = np.nanstd(known, axis=0)
         return cls(

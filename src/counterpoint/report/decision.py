@@ -131,10 +131,10 @@ def _rows(explanation: Explanation, fitted: Fitted) -> tuple[Row, Rows]:
     """Give x and its counterfactuals as rows like those of the known instances."""
     if not isinstance(fitted.view, Through):
         return explanation.row, explanation.rows
-    x = fitted.view.read_one(explanation.x).rows[0]
+    x = fitted.view.read_one(explanation.x).instances.rows[0]
     if not len(explanation):
         return x, x[None][:0]
-    return x, fitted.view.read(explanation.counterfactuals).rows
+    return x, fitted.view.read(explanation.counterfactuals).instances.rows
 
 
 def _measured(explanation: Explanation, explainer: Explainer, wanted: Target, seconds: float) -> Measures:
