@@ -165,7 +165,7 @@ def test_an_output_is_not_the_model(refused):
 def test_two_outputs_are_two_files(refused):
     Path("found.csv").symlink_to("found.html")
     said = refused("--rows", "refused.csv", "--out", "found.csv", "--report", "found.html")
-    assert "--out found.csv and --report found.html are the same file" in said
+    assert "found.csv and found.html are the same file" in said
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,6 @@ def test_rows_that_do_not_fit(refused):
     assert "lack the features ['age']" in refused("--rows", "less.csv", *ASK[2:])
     rows.assign(id=1).to_csv("more.csv", index=False)
     assert "unknown columns ['id']. Leave them out by --drop" in refused("--rows", "more.csv", *ASK[2:])
-    rows.assign(job="pilot").to_csv("pilots.csv", index=False)
-    assert "'job' = 'pilot'. No known instance has this category" in refused("--rows", "pilots.csv", *ASK[2:])
     assert "--row must be a table of one row" in refused("--row", "refused.csv")
     groups = ["--report", "found.html", "--groups", "branch"]
     assert "--groups must name columns of refused.csv, got ['branch']" in refused(

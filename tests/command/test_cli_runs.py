@@ -74,7 +74,8 @@ def until(happened) -> None:
 def rows(here):
     applicants(COUNT, seed=3).to_csv("rows.csv", index=False)
     Path("waiting.py").write_text(WAITING)
-    return ["--rows", "rows.csv", "-k", "2", "--part", str(PART), "--quiet"]
+    yield ["--rows", "rows.csv", "-k", "2", "--part", str(PART), "--quiet"]
+    Path("go").touch()  # so that no run waits for ever
 
 
 def left() -> list[str]:
@@ -211,7 +212,7 @@ def test_a_part_that_vanishes_is_missed_before_anything_is_replaced(explain, row
 
 def test_rows_are_counted_before_anything_is_replaced(here):
     Path("found.csv").write_text("earlier")
-    part = Part(0, Explanations([]), pd.DataFrame())
+    part = Part(Explanations([]), pd.DataFrame())
     with pytest.raises(InputError, match="hold 0 of the 3 explained rows"):
         deliver([part], [Path("found.csv")], (), rows=3)
     assert Path("found.csv").read_text() == "earlier"

@@ -17,13 +17,13 @@ class Tally(Output):
     """How many rows got what they asked for."""
 
     def __init__(self) -> None:
-        self.rows = self.fewer = self.none = self.already = 0
-        self._first = ""
+        self.rows = self.skipped = self.fewer = self.none = self.already = 0
+        self._asked, self._first = 0, ""
 
     def add(self, part: Part) -> None:
         """Count a part."""
         self.rows += len(part.explanations)
-        for number, item in enumerate(part.explanations, start=part.start + 1):
+        for place, item in part.numbered():
             if item.shortfall is None:
                 continue
             if item.shortfall.already:
@@ -31,13 +31,17 @@ class Tally(Output):
                 continue
             self.none += not len(item)
             self.fewer += bool(len(item))
-            self._first = self._first or f"The first is row {number}: {item.shortfall.reason}."
+            self._asked = item.shortfall.asked
+            self._first = self._first or f"The first is row {place + 1:,}: {item.shortfall.reason}."
 
     def __str__(self) -> str:
-        text = f"{self.rows:,} row{'s' * (self.rows != 1)} explained"
-        text += f", {self.already:,} of which already had the decision" if self.already else ""
-        if self.none or self.fewer:
-            text += f"; {self.fewer:,} got fewer counterfactuals than asked for and {self.none:,} none"
+        rows = f"{self.rows:,} row{'s' * (self.rows != 1)}"
+        text = f"{rows} explained"
+        text += f", {self.skipped:,} skipped" if self.skipped else ""
+        text += f". {self.already:,} of {rows} already had the decision" if self.already else ""
+        if fewer := self.fewer + self.none:
+            text += f". {fewer:,} of {rows} got fewer than {self._asked:,} counterfactuals"
+            text += f", {self.none:,} of them none" if self.none else ""
         return f"{text}. {self._first}".rstrip()
 
 

@@ -17,6 +17,7 @@ from counterpoint.answers import IncompleteError
 from counterpoint.blackbox import ModelError, is_continuous
 from counterpoint.cli.columns import Columns
 from counterpoint.cli.delivery import Tally, deliver
+from counterpoint.cli.invalid import Invalid, gathering
 from counterpoint.cli.job import Job
 from counterpoint.cli.lock import only_run
 from counterpoint.cli.models import Opened, open_model
@@ -31,7 +32,9 @@ from counterpoint.explainers import Explainer
 from counterpoint.explanation import Explanation
 from counterpoint.explanations import Explanations
 from counterpoint.files import destination, remove_drafts
+from counterpoint.problems import Problem
 from counterpoint.selection import NAMED
+from counterpoint.view import Direct
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,14 @@ class Session:
                 raise InputError(
                     f"--groups must name columns of {self.job.rows}, got {missing}. Known: {list(frame)}."
                 )
+            frame.index = pd.RangeIndex(start, start + len(frame))  # by which answers name their rows
             yield start, frame
             start += len(frame)
 
-    def check_part(self, start: int, frame: pd.DataFrame) -> None:
-        """Refuse rows that cannot be explained."""
+    def problems(self, start: int, frame: pd.DataFrame) -> list[Problem]:
+        """Find what keeps rows from being explained."""
         with self._telling_where(start, frame):
-            self.explainer.check(self.columns.take(frame, self.job.groups))
+            return self.explainer.problems(self.columns.take(frame, self.job.groups))
 
     def explain_part(self, start: int, frame: pd.DataFrame) -> Part:
         """Explain some rows together."""
@@ -91,12 +95,13 @@ class Session:
                     question.k,
                     target=self.target,
                     max_changes=question.max_changes,
+                    invalid="skip" if self.job.skip_invalid else "raise",
                     progress=False,
                 )
         except IncompleteError as error:
             place, first = min(error.failed.items())
             raise ModelError(f"The model failed on row {start + place + 1:,} of {rows}: {first}") from error
-        return Part(start, explanations, frame[list(self.job.groups)])
+        return Part(explanations, frame.loc[explanations.instances, list(self.job.groups)])
 
     def holds(self, part: Part) -> bool:
         """Ask the model again about the answers of a part; tell whether it still says the same."""
@@ -104,7 +109,10 @@ class Session:
         if not len(answers):
             return True
         said = np.array([label for each in answers for label in (each.decision, *each.labels)])
-        says = blackbox.predict(np.vstack([row for each in answers for row in (each.row, *each.rows)]))
+        view = Direct(answers.schema)
+        says = blackbox.seen_by(view).predict(
+            np.vstack([row for each in answers for row in (each.row, *each.rows)])
+        )
         if said.shape == says.shape and said.dtype.kind == "f" and is_continuous(says, blackbox.model):
             # Their last digits may depend on what else is in a call.
             return bool(np.isclose(says, said).all())
@@ -133,14 +141,14 @@ class Session:
             target=self.target,
             max_changes=question.max_changes,
         )
-        return Part(0, Explanations([explanation]), frame[list(self.job.groups)]), explanation
+        return Part(Explanations([explanation]), frame[list(self.job.groups)]), explanation
 
 
 def explain(job: Job) -> Exit:
     """Do what a job says; the exit code tells whether every row got all that it asked for."""
     job.check()
-    with only_run(job.files):
-        for path in job.files:
+    with only_run(job.outputs):
+        for path in job.outputs:
             remove_drafts(destination(path))
         return _explain(job)
 
@@ -153,21 +161,32 @@ def _explain(job: Job) -> Exit:
     if job.is_one:
         _one(session, tally, printer)
     else:
-        _check(session)
-        _many_kept(session, opened, tally, printer) if job.files else _many_printed(session, tally)
-    written = f" Written: {', '.join(map(str, job.files))}." if job.files else ""
+        invalid = _check(session)
+        tally.skipped = invalid.count
+        rows = invalid.rows - invalid.count
+        _many_kept(session, opened, tally, printer, rows) if job.files else _many_printed(session, tally)
+    written = f" Written: {', '.join(map(str, job.outputs))}." if job.outputs else ""
     _say(job, f"{tally}{written}")
     if printer.is_closed:
         return Exit.CLOSED
+    if tally.skipped:
+        return Exit.SKIPPED
     return Exit.SHORT if tally.fewer or tally.none else Exit.DONE
 
 
-def _check(session: Session) -> None:
+def _check(session: Session) -> Invalid:
     """Look at all rows first: what is wrong with the last is known at once, not after a night's work."""
-    with _progress(session.job, "checking") as bar:
-        for start, frame in session.frames(session.job.part):
-            session.check_part(start, frame)
+    job = session.job
+    with gathering(job.rows, job.skipped) as invalid, _progress(job, "checking") as bar:
+        for start, frame in session.frames(job.part):
+            invalid.add(start, len(frame), session.problems(start, frame))
             bar.update(len(frame))
+    if not job.skip_invalid:
+        invalid.refuse()
+    invalid.refuse_all()
+    if invalid.count:
+        _say(job, invalid.text("cannot be explained and are skipped"))
+    return invalid
 
 
 def _one(session: Session, tally: Tally, printer: Printer) -> None:
@@ -183,7 +202,7 @@ def _one(session: Session, tally: Tally, printer: Printer) -> None:
     deliver([part], tables, (), tally, *others, rows=1)
 
 
-def _many_kept(session: Session, opened: Opened, tally: Tally, printer: Printer) -> None:
+def _many_kept(session: Session, opened: Opened, tally: Tally, printer: Printer, rows: int) -> None:
     """Explain part after part, each on disk when it is done, and put them together at the end."""
     job = session.job
     store = Store.beside(destination(job.files[0]), job.identity(opened.fingerprint))
@@ -192,12 +211,12 @@ def _many_kept(session: Session, opened: Opened, tally: Tally, printer: Printer)
     if not all(map(session.holds, store.whole())):
         _say(job, "the model now decides otherwise than when this run was stopped, so it begins anew.")
         store.remove()
-    count = rows = 0
+    count = 0
     with _progress(job, "explaining") as bar:
         for start, frame in session.frames(job.part):
             if not store.has(count):
                 store.save(count, session.explain_part(start, frame))
-            count, rows = count + 1, rows + len(frame)
+            count += 1
             bar.update(len(frame))
     printers = [printer] if job.printed else []
     deliver(store.parts(count), job.files, job.groups, tally, *printers, rows=rows)

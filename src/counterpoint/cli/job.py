@@ -55,6 +55,10 @@ class Job:
         How many rows are explained and saved at a time.
     constraints
         The file that some of the question was read from.
+    skip_invalid
+        Leave out rows that cannot be explained.
+    skipped
+        A file to list all of these rows in.
     quiet
         Say nothing but errors.
     """
@@ -71,30 +75,16 @@ class Job:
     part: int = 1_000
     quiet: bool = False
     constraints: Path | None = None
+    skip_invalid: bool = False
+    skipped: Path | None = None
 
     def check(self) -> None:
         """Refuse what can never succeed, before any work is done."""
         for path in (self.data, self.rows):
             if not path.exists():
                 raise InputError(f"{path} does not exist; check the path.")
-        for path in self.files:
-            check_ending(path)
-            if path.is_dir():
-                raise InputError(f"{path} cannot be written: it is a folder. Give another path.")
-            if path.suffix.lower() in NEEDED:
-                need(*NEEDED[path.suffix.lower()])
+        self._check_outputs()
         self.keep_apart((self.data, self.rows, Path(self.model.text), self.constraints))
-        if (
-            self.out
-            and self.report
-            and self.out.resolve() == self.report.resolve()
-            and self.out != self.report
-        ):
-            raise InputError(
-                f"--out {self.out} and --report {self.report} are the same file; give one another path."
-            )
-        if self.report is not None and self.report.suffix.lower() != ".html":
-            raise InputError(f"--report must end in .html, got {self.report.name!r}.")
         numbers = {"-k": self.question.k, "--max-changes": self.question.max_changes, "--part": self.part}
         for name, number in numbers.items():
             if number is not None and number < 1:
@@ -103,15 +93,38 @@ class Job:
             raise InputError("--groups is for the report; add --report FILE.html.")
         if self.groups and self.is_one:
             raise InputError("--groups compares many rows, and --row is one; use --rows, or drop --groups.")
+        if self.skip_invalid and self.is_one:
+            raise InputError("--skip-invalid leaves out some of many rows, and --row is one; use --rows.")
+
+    def _check_outputs(self) -> None:
+        """Refuse outputs that cannot be written."""
+        for path in self.files:
+            check_ending(path)
+            if path.suffix.lower() in NEEDED:
+                need(*NEEDED[path.suffix.lower()])
+        for name, given, ending in (("--report", self.report, ".html"), ("--skipped", self.skipped, ".csv")):
+            if given is not None and given.suffix.lower() != ending:
+                raise InputError(f"{name} must end in {ending}, got {given.name!r}.")
+        places: dict[Path, Path] = {}
+        for path in self.outputs:
+            if path.is_dir():
+                raise InputError(f"{path} cannot be written: it is a folder. Give another path.")
+            if (other := places.setdefault(path.resolve(), path)) is not path:
+                raise InputError(f"{other} and {path} are the same file; give one of them another path.")
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files to write, each once."""
+        """The files to write answers to, each once."""
         return tuple(dict.fromkeys(path for path in (self.out, self.report) if path is not None))
+
+    @property
+    def outputs(self) -> tuple[Path, ...]:
+        """All files to write."""
+        return (*self.files, self.skipped) if self.skipped else self.files
 
     def keep_apart(self, inputs: Iterable[Path | None]) -> None:
         """Refuse outputs that are inputs, by whatever name or link."""
-        for path, given in product(self.files, inputs):
+        for path, given in product(self.outputs, inputs):
             if given is not None and path.exists() and given.exists() and path.samefile(given):
                 raise InputError(
                     f"{path} is one of the inputs ({given}), and would be replaced; give another path."

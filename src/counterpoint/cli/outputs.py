@@ -6,6 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -48,7 +49,7 @@ class Lines(Output):
 
     def add(self, part: Part) -> None:
         """Write a part."""
-        for place, item in enumerate(part.explanations, start=part.start):
+        for place, item in part.numbered():
             self._file.write(_json(record(place, item)) + "\n")
 
 
@@ -60,7 +61,7 @@ class Json(Output):
 
     def add(self, part: Part) -> None:
         """Write a part."""
-        for place, item in enumerate(part.explanations, start=part.start):
+        for place, item in part.numbered():
             self._file.write(self._before + _json(record(place, item)))
             self._before = ",\n"
 
@@ -110,7 +111,11 @@ class Report(Output):
         from counterpoint.report import Many
 
         facts = Many.of(part.explanations, part.groups, self._groups)
-        self._facts = facts if self._facts is None else self._facts + facts
+        # Facts count what was explained; rows are named by their places in the file.
+        places, before = part.explanations.instances, self._facts.costs.instances if self._facts else 0
+        cases = (replace(case, row=int(places[case.row - 1]) + 1 - before) for case in facts.cases)
+        facts = replace(facts, cases=tuple(cases))
+        self._facts = self._facts + facts if self._facts else facts
 
     def finish(self) -> None:
         """Write the page."""

@@ -14,23 +14,26 @@ from typing import Any
 import pandas as pd
 
 from counterpoint.cli.problems import InputError
+from counterpoint.explanation import Explanation
 from counterpoint.explanations import Explanations
 from counterpoint.files import replacing, sync_folder
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows in succession: the place of the first, their explanations, and columns to group them by."""
+    """Rows in succession: their explanations, by their places in the file, and columns to group them by."""
 
-    start: int
     explanations: Explanations
     groups: pd.DataFrame
+
+    def numbered(self) -> Iterator[tuple[int, Explanation]]:
+        """Go through the explanations, each with the place of its row in the file."""
+        return zip(self.explanations.instances.tolist(), self.explanations, strict=True)
 
     def to_json(self) -> str:
         """Save everything as text."""
         return json.dumps(
             {
-                "start": self.start,
                 "explanations": self.explanations.to_json(),
                 "groups": {str(name): _plain(self.groups[name]) for name in self.groups},
             }
@@ -41,7 +44,6 @@ class Part:
         """Read what `to_json` saved."""
         plain = json.loads(text)
         return cls(
-            plain["start"],
             Explanations.from_json(plain["explanations"]),
             pd.DataFrame(plain["groups"]),
         )

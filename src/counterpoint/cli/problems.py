@@ -18,6 +18,7 @@ class Exit(IntEnum):
     SHORT = 1
     INPUT = 2
     MODEL = 3
+    SKIPPED = 4
     FAULT = 70
     BUSY = 75
     STOPPED = 130
@@ -26,6 +27,10 @@ class Exit(IntEnum):
 
 class InputError(Exception):
     """Something in what the user gave; the message says what it is, and the cure."""
+
+
+class ListError(InputError):
+    """Several things in what the user gave, one on a line after the first."""
 
 
 class BusyError(Exception):
@@ -72,6 +77,8 @@ def sentence(error: BaseException) -> str:
         return (
             f"The model called sys.exit({error.code!r}), which ends the run; it must return labels instead."
         )
+    if isinstance(error, ListError):
+        return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'a file'}: {error.strerror}."
     text = " ".join(str(error).split())

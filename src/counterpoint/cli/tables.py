@@ -29,6 +29,8 @@ FORMATS = {
     ".ndjson": "json",
 }
 
+TRUTHS = {"true": True, "false": False}
+
 # A file read in larger portions than this gains no speed.
 PORTION = 10_000
 
@@ -71,9 +73,27 @@ def read_parts(path: Path, size: int, like: pd.DataFrame) -> Iterator[pd.DataFra
         empty = True
         for part in _regrouped(_frames(path, texts), size):
             empty = False
-            yield _checked(part, path)
+            part = _checked(part, path)
+            yield _read_cells(part, like) if _format(path) == "csv" else part
         if empty:
             _checked(pd.DataFrame(), path)
+
+
+def _read_cells(part: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
+    """Read columns of numbers cell by cell where one cell that is none made all of them texts."""
+    for name in like:
+        kind = like[name].dtype
+        if name not in part or not pd.api.types.is_numeric_dtype(kind):
+            continue
+        texts = part[name]
+        if pd.api.types.is_numeric_dtype(texts.dtype):
+            continue
+        is_truth = pd.api.types.is_bool_dtype(kind)
+        read = (
+            texts.astype(str).str.lower().map(TRUTHS) if is_truth else pd.to_numeric(texts, errors="coerce")
+        )
+        part[name] = read.astype(object).where(read.notna() | texts.isna(), texts.astype(object))
+    return part
 
 
 def count_rows(path: Path) -> int | None:

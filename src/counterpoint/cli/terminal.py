@@ -23,9 +23,9 @@ class Cards(Output):
 
     def add(self, part: Part) -> None:
         """Print the answers of a part."""
-        for number, item in enumerate(part.explanations, start=part.start + 1):
+        for place, item in part.numbered():
             text = marked(str(item)) if sys.stdout.isatty() else str(item)
-            head = f"Row {number}\n" if self._numbered else ""
+            head = f"Row {place + 1}\n" if self._numbered else ""
             print(f"{head}{text}\n")
 
 
