@@ -13,6 +13,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     StackingClassifier,
 )
+from sklearn.multioutput import ClassifierChain
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -128,6 +129,14 @@ def test_a_forest_gives_its_trees_the_features_they_ask_for(here):
     loaded.n_features_in_ = 2
     with pytest.raises(InputError, match="asks about 3 features, and is given 2"):
         check_trees(loaded)
+    del loaded.n_features_in_  # then scikit-learn takes a table of any width
+    with pytest.raises(InputError, match="asks about 3 features, and is given None"):
+        check_trees(loaded)
+
+
+def test_a_chain_gives_its_trees_more_features_than_it_gets(here):
+    two = pd.DataFrame({"a": LABELS == "refused", "b": KNOWN["age"] > 40}).astype(int)
+    check_trees(load(ClassifierChain(DecisionTreeClassifier(random_state=0)).fit(KNOWN[NUMBERS], two)))
 
 
 @pytest.fixture

@@ -188,7 +188,7 @@ def _described(model: Any, fingerprint: str, file: Path | None) -> Opened:
 
 
 def _onnx_features(session: Any) -> tuple[Sequence[str] | None, int | None]:
-    """Read from a session's inputs what it tells: one input a feature is named, one matrix is counted."""
+    """Read from a session's inputs what it tells: one input per feature is named, one matrix is counted."""
     inputs = session.get_inputs()
     if len(inputs) > 1:
         return [given.name for given in inputs], len(inputs)

@@ -42,7 +42,7 @@ class Csv(Output):
 
 
 class Lines(Output):
-    """One answer a line, as json."""
+    """One answer per line, as json."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
@@ -54,7 +54,7 @@ class Lines(Output):
 
 
 class Json(Output):
-    """All answers as one json list, an answer a line."""
+    """All answers as one json list, one answer per line."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file, self._before = file, "[\n"
@@ -71,7 +71,7 @@ class Json(Output):
 
 
 class Parquet(Output):
-    """All counterfactuals as parquet, a row group a part."""
+    """All counterfactuals as parquet, one row group per part."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._empty = path, pd.DataFrame()

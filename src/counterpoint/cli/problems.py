@@ -30,7 +30,7 @@ class InputError(Exception):
 
 
 class ListError(InputError):
-    """Several things in what the user gave, one on a line after the first."""
+    """Several things in what the user gave, one per line after the first."""
 
 
 class BusyError(Exception):

@@ -1,4 +1,4 @@
-"""One part's answers as plain data: a tidy table, and one record an answer."""
+"""One part's answers as plain data: a tidy table, and one record per answer."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def _arrow_batches(path: Path) -> Iterator[Any]:
 
 
 def _json_frames(path: Path) -> Iterator[pd.DataFrame]:
-    """Read a list of records, or one record a line; one record alone is a table of one row."""
+    """Read a list of records, or one record per line; one record alone is a table of one row."""
     with path.open(encoding="utf-8") as file:
         first = file.readline()
         file.seek(0)
@@ -175,7 +175,7 @@ def _records(values: list[Any]) -> pd.DataFrame:
     """Make a table of records, which may stand in a list of their own."""
     records = values[0] if len(values) == 1 and isinstance(values[0], list) else values
     if not all(isinstance(record, dict) for record in records):
-        raise ValueError('it must hold records such as {"age": 31, "job": "clerk"}, one a row')
+        raise ValueError('it must hold records such as {"age": 31, "job": "clerk"}, one per row')
     return pd.DataFrame(records)
 
 

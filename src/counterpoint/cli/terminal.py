@@ -16,7 +16,7 @@ BOLD, PLAIN = "\033[1m", "\033[0m"
 
 
 class Cards(Output):
-    """One table an answer, on the standard output stream."""
+    """One table per answer, on the standard output stream."""
 
     def __init__(self, numbered: bool) -> None:
         self._numbered = numbered

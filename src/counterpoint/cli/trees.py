@@ -13,6 +13,10 @@ from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import IsolationForest
+from sklearn.ensemble._forest import BaseForest
+from sklearn.ensemble._gb import BaseGradientBoosting
+from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
 from counterpoint.cli.problems import InputError
@@ -21,6 +25,8 @@ from counterpoint.cli.problems import InputError
 TREE = "sklearn.tree._tree.Tree"
 # What belongs to the program and not to the model; through these one would get to all there is.
 _PROGRAM = (type, ModuleType, FunctionType, BuiltinFunctionType)
+# Ensembles that look at a table themselves and then give it to their trees unseen.
+_UNCHECKED = BaseForest | BaseGradientBoosting | IsolationForest
 _LEAF = -1
 
 
@@ -106,17 +112,14 @@ def _depth(children: Any) -> int:
 
 
 def _wrong_width(thing: Any) -> str:
-    """Say whether an estimator would give its trees other than the number of features that they ask for.
-
-    Ensembles look at a table themselves, and give it to their trees unseen.
-    """
-    given = vars(thing).get("n_features_in_") if hasattr(thing, "__dict__") else None
-    if given is None:
+    """Say whether an estimator would give a tree other than the number of features that it asks for."""
+    if not isinstance(thing, BaseDecisionTree | _UNCHECKED):
         return ""
+    given = getattr(thing, "n_features_in_", None)  # without which it takes a table of any width
     members = getattr(thing, "estimators_", ())
     members = members.ravel().tolist() if isinstance(members, np.ndarray) else members
-    chosen = getattr(thing, "estimators_features_", None)  # by bagging, for each member
-    widths = repeat(given) if chosen is None else (min(given, len(each)) for each in chosen)
+    chosen = getattr(thing, "estimators_features_", None)
+    widths = repeat(given) if chosen is None or given is None else (min(given, len(each)) for each in chosen)
     for holder, width in ((thing, given), *zip(members, widths, strict=False)):
         tree = getattr(holder, "tree_", None)
         if isinstance(tree, Tree) and tree.n_features != width:
