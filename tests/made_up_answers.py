@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from counterpoint.answer import Shortfall
 from counterpoint.explanation import Explanation
 from counterpoint.schema import Schema
+from counterpoint.shortfall import Shortfall, Why
 
 PEOPLE = pd.DataFrame(
     {
@@ -38,14 +38,14 @@ def explain(table=PEOPLE, row=X, rows=ROWS, decision=BAD, labels=None, **changes
 
 
 def nothing(**changes) -> Explanation:
-    short = {"shortfall": Shortfall(3, 0, "the model gives one decision only.")}
+    short = {"shortfall": Shortfall(3, 0, count=812)}
     return explain(rows=np.empty((0, 5)), labels=np.empty(0), k=3, **(short | changes))
 
 
 CASES = {
     "pandas": explain(),
     "nothing": nothing(),
-    "had it": nothing(shortfall=Shortfall(3, 0, "it already is", already=True)),
+    "had it": nothing(shortfall=Shortfall(3, 0, Why.ALREADY)),
     "int labels": explain(decision=np.int8(0), labels=np.array([1, 2, 1], dtype=np.int8)),
     "bool labels": explain(decision=np.bool_(False), labels=np.ones(3, dtype=bool)),
     "scores": explain(decision=np.array([0.5, 0.5]), labels=np.array([[0.1, 0.9]] * 3)),
@@ -54,7 +54,7 @@ CASES = {
         pl.DataFrame({"a": [1, 2], "b": ["x", "y"]}, schema_overrides={"b": pl.Categorical}),
         np.array([1.0, 0.0]),
         np.array([[2.0, 1.0]]),
-        shortfall=Shortfall(5, 1, "why"),
+        shortfall=Shortfall(5, 1, count=12),
         target="'good'",
     ),
 }

@@ -1,8 +1,10 @@
 """Many searches in lockstep: merged questions, budgets, and what happens where a model or a search fails."""
 
 from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from time import monotonic
+from threading import Barrier, current_thread, local, main_thread
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -288,6 +290,41 @@ def test_max_seconds_ends_a_slow_model() -> None:
     assert monotonic() - began < 3
     assert explanation.shortfall is not None
     assert "time limit" in explanation.shortfall.reason
+
+
+def test_all_groups_share_the_time() -> None:
+    class Slow:
+        """Ten decisions, so that instances are explained in ten groups; a row takes a millisecond."""
+
+        rows = 0
+
+        def __call__(self, rows: np.ndarray) -> np.ndarray:
+            self.rows += len(rows)
+            sleep(0.001 * len(rows))
+            return np.digitize(rows[:, 0], np.linspace(-1.2, 1.2, 9))
+
+    table, model = np.random.default_rng(0).normal(size=(200, 4)), Slow()
+    explainer = cp.Ensemble(size=5).fit(model, table)
+    model.rows = 0
+    explainer.explain_many(table[:60], max_seconds=0.5, progress=False)
+    assert model.rows < 60 + 2 * 500
+
+
+def test_a_run_counts_its_own_calls_and_rows_only() -> None:
+    """Two runs at once: each waits in its second call of the model until the other has made one."""
+    barrier, turns = Barrier(2, timeout=60), local()
+
+    def model(rows: np.ndarray) -> np.ndarray:
+        turns.count = getattr(turns, "count", 0) + 1
+        if turns.count <= 2 and current_thread() is not main_thread():
+            barrier.wait()
+        return rows[:, 0] > 0
+
+    explainer = cp.Neighbours().fit(model, X)
+    alone = explainer.explain_many(X[:5], progress=False)
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda _: explainer.explain_many(X[:5], progress=False), range(2)))
+    assert {(each.model_calls, each.model_rows) for each in both} == {(alone.model_calls, alone.model_rows)}
 
 
 # ---------------------------------------------------------------- failures, as the caller sees them

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from counterpoint import render, sentences
-from counterpoint.answer import Shortfall
 from counterpoint.explanations import Explanations
 from counterpoint.schema import Feature
+from counterpoint.shortfall import Shortfall, Why
 from made_up_answers import FEATURES, PEOPLE, ROWS, explain, nothing
 
 
@@ -163,14 +163,15 @@ class TestText:
         )
 
     def test_shortfall_is_told(self):
-        assert str(Shortfall(5, 2, "why")) == "Found 2 of 5: why"
+        assert str(Shortfall(5, 2, Why.MAX_SECONDS)) == "Found 2 of 5: the time limit was reached"
         text = str(nothing())
         assert "Found: 0 of 3" in text
-        assert text.endswith("Found 0 of 3: the model gives one decision only.")
+        assert text.endswith("Found 0 of 3: none found among 812 candidates")
         assert "feature" not in text
 
     def test_many_counterfactuals_are_wrapped_into_blocks(self):
         rows = np.repeat(ROWS, 10, axis=0)
+        rows[:, 0] += np.arange(30)
         text = str(explain(rows=rows, found_by=("SomeLongExplainer",) * 30))
         assert max(map(len, text.splitlines())) <= 100
         numbers = [n for line in re.findall(r"^feature +x +(.*)$", text, re.MULTILINE) for n in line.split()]
@@ -206,7 +207,7 @@ class TestHtml:
 
     def test_data_is_escaped(self):
         table = PEOPLE.rename(columns={"purpose": "<b>&purpose"})
-        reason = Shortfall(5, 3, "<i>why</i>")
+        reason = Shortfall(5, 3, Why.ALREADY, target="<i>why</i>")
         answer = explain(
             table, decision=np.str_("<u>"), labels=np.array(["<s>"] * 3), target="<q>", shortfall=reason
         )

@@ -50,7 +50,7 @@ def test_importance_counts_every_counterfactual_once():
 
 
 def test_shortfalls():
-    assert ANSWERS.shortfalls.values.tolist() == [[1, 3, 0, "the model gives one decision only."]]
+    assert ANSWERS.shortfalls.values.tolist() == [[1, 3, 0, "none found among 812 candidates"]]
 
 
 def test_model_use_is_summed_unless_the_run_tells_it():
@@ -63,7 +63,7 @@ def test_text_tells_the_main_things():
     text = str(ANSWERS)
     assert text.startswith("Instances: 3   Counterfactuals: 4 of 7 (mean 1.33 of 2.33)   Model: 27 calls")
     assert re.search(r"amount +█+ +75%", text)
-    assert "1 of 3 instances got fewer than asked for: the model gives one decision only." in text
+    assert "1 of 3 instances got fewer than 3: none found among 812 candidates (1)." in text
 
 
 def test_polars_gives_a_polars_frame():

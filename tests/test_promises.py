@@ -282,7 +282,7 @@ def test_a_shortfall_does_not_blame_the_search_for_what_the_selection_leaves_out
     picky = cp.Ensemble(selection=cp.Selection(distance=100.0, fill=False))
     explanation = picky.fit(lambda rows: rows[:, 0] > 0, X).explain(np.array([-1.0, 0.0, 0.0]), 3)
     assert explanation.shortfall is not None
-    assert "no counterfactual turned up" not in explanation.shortfall.reason
+    assert explanation.shortfall.why is cp.Why.NOT_WORTH_IT
 
 
 def test_a_model_that_writes_to_its_table_changes_nothing() -> None:
@@ -457,6 +457,20 @@ class WritesToKnown(Honest):
         return super().search(task)
 
 
+class WorksInPlace(Honest):
+    """Moves x itself, which all other searches see too."""
+
+    def search(self, task: cp.Task) -> cp.Search:
+        rows = task.x
+        rows[:, task.features] = task.known.rows[task.unlike()[0], task.features]
+        yield Question(rows, np.arange(len(task)))
+
+
+class FindsNothing(Honest):
+    def search(self, task: cp.Task) -> cp.Search:
+        yield task.question([x[None] for x in task.x])
+
+
 class NeverEnds(Honest):
     def search(self, task: cp.Task) -> cp.Search:
         while True:
@@ -487,14 +501,16 @@ CHEATS = {
     DoesNotFlip: "is decided as",
     TouchesImmutable: "but it is immutable",
     TooMany: "but k is",
-    Twice: "twice",
+    Twice: "each counterfactual once",
     Itself: "its own counterfactual",
     Silent: "but its shortfall is None",
     Moody: "gets other counterfactuals",
     Remembers: "gets other counterfactuals",
     DrawsForAllTogether: "gets other counterfactuals",
     WritesToX: "X changed",
-    WritesToKnown: "the known rows of its task changed",
+    WritesToKnown: "read-only",
+    WorksInPlace: "read-only",
+    FindsNothing: "nothing was found",
     NeverEnds: "still asks after 50 questions",
     NeverAdmissible: "still asks after 50 questions",
     NeverEndsAtAll: "still asks after 50 questions",
@@ -518,6 +534,6 @@ def test_check_explainer_passes_the_honest(explainer: cp.Explainer) -> None:
 
 
 def test_a_report_says_what_ran_without_raising_if_asked() -> None:
-    report = testing.check_explainer(Twice(), strict=False)
+    report = testing.check_explainer(TooMany(), strict=False)
     assert {check.name for check in report.failures} >= {"at most k, each once, never x, on loans"}
     assert len(report.checks) > 40

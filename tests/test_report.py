@@ -17,7 +17,6 @@ from counterpoint.report.costs import Costs, Histogram
 from counterpoint.report.groups import MOST, OTHERS, SMALL, Group, Split, contrast, key_of
 from counterpoint.report.landscape import Landscape
 from counterpoint.report.many import CASES
-from counterpoint.report.reasons import Reason
 
 NEEDS = re.compile(
     r"""(?:src|href)\s*=\s*["'](?!data:|#)|url\(|@import|<script|<link(?! rel="icon" href="data:,")"""
@@ -272,17 +271,10 @@ def test_those_without_any_are_named_by_their_row_and_values(
 
 def test_who_had_the_decision_is_a_fact_and_not_read_from_the_words(answers: cp.Explanations) -> None:
     short = next(item for item in answers if item.shortfall is not None and not item.shortfall.already)
-    wordy = replace(short, shortfall=cp.Shortfall(3, 0, "the decision already is hard to change"))
-    silent = replace(short, shortfall=cp.Shortfall(3, 0, "nothing to do", already=True))
+    wordy = replace(short, shortfall=cp.Shortfall(3, 0, target="already hard to change"))
+    silent = replace(short, shortfall=cp.Shortfall(3, 0, cp.Why.ALREADY))
     costs = report.Many.of(cp.Explanations([short, wordy, silent]), np.zeros((3, 0))).costs
     assert (costs.already, costs.without) == (1, 2)
-
-
-def test_reasons_that_differ_in_numbers_only_are_one() -> None:
-    both = Reason.read("no luck among 7 rows of 'class 3' at 0.5") + Reason.read(
-        "no luck among 1,900 rows of 'class 3' at 0.5"
-    )
-    assert both.text == "no luck among 7 to 1,900 rows of 'class 3' at 0.5"
 
 
 def test_groups_may_be_columns_that_the_model_never_sees(

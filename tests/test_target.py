@@ -47,7 +47,7 @@ def test_a_test_of_the_output_is_named_in_words(explainer, target, words):
     assert answer.target == words
     assert f"Wanted: {words}   Found: 2 of 2" in str(answer)
     assert explainer.explain(high, k=2, target=target).shortfall == cp.Shortfall(
-        2, 0, f"the decision already is {words}", already=True
+        2, 0, cp.Why.ALREADY, target=words
     )
 
 

@@ -12,7 +12,6 @@ An ensemble of counterfactual explainers, for any model that can predict.
 
 from counterpoint import datasets, testing
 from counterpoint.adapters import KerasModel, OnnxModel, TorchModel
-from counterpoint.answer import Shortfall
 from counterpoint.answers import IncompleteError
 from counterpoint.blackbox import ModelError
 from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
@@ -35,6 +34,7 @@ from counterpoint.problems import InvalidError, Problem
 from counterpoint.saving import load, save
 from counterpoint.schema import Feature, Schema
 from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, SPARSE, VARIED, Selection
+from counterpoint.shortfall import Shortfall, Why
 from counterpoint.target import Between
 from counterpoint.task import Question, Search, Task
 
@@ -79,6 +79,7 @@ __all__ = [
     "Task",
     "TorchModel",
     "Tree",
+    "Why",
     "datasets",
     "evaluate",
     "explain",

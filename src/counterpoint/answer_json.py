@@ -10,9 +10,10 @@ from typing import Any, Generic, TypeVar
 import pandas as pd
 
 from counterpoint import storage
-from counterpoint.answer import Answer, Shortfall
+from counterpoint.answer import Answer
 from counterpoint.problems import Problem
 from counterpoint.schema import Schema
+from counterpoint.shortfall import Shortfall, Why
 from counterpoint.stack import Stack
 
 A = TypeVar("A", bound=Answer)
@@ -150,9 +151,16 @@ def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) ->
             found_by=tuple(own["found_by"]),
             k=own["k"],
             distance=distance[start:end],
-            shortfall=Shortfall(*own["shortfall"]) if own["shortfall"] else None,
+            shortfall=_shortfall_from_plain(own["shortfall"]),
             model_calls=own["model"][0],
             model_rows=own["model"][1],
             target=own["target"],
             codec=own["codec"],
         )
+
+
+def _shortfall_from_plain(plain: list[Any] | None) -> Shortfall | None:
+    if plain is None:
+        return None
+    asked, found, why, count, target = plain
+    return Shortfall(asked, found, Why(why), count, target)

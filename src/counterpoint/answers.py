@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoint.answer import Shortfall
 from counterpoint.blackbox import BlackBox, Labels, is_continuous
 from counterpoint.bounds import Mask, Rules
 from counterpoint.distances import Distance, Euclidean
@@ -21,6 +20,7 @@ from counterpoint.explanations import Explanations
 from counterpoint.pool import Finds, Pool
 from counterpoint.population import Population
 from counterpoint.schema import Rows, Schema
+from counterpoint.shortfall import Shortfall, Why
 from counterpoint.target import Target
 from counterpoint.task import Places, Question, Rule, Task
 from counterpoint.view import Sight, View
@@ -143,7 +143,7 @@ class Answers:
         fitted.rules.check(instances.rows)
         self._decisions: list[Any] = [None] * len(instances.rows)
         self._done: dict[int, Explanation] = {}
-        self._before = replace(fitted.blackbox.count)
+        self._searching: set[int] = set()
         self.blackbox = self._fitted.blackbox.about(instances)
         self.failed: dict[int, Exception] = {}
 
@@ -163,6 +163,7 @@ class Answers:
                 self._answer_at_once(place)
             else:
                 groups.setdefault(self._settings.target.key(decision), []).append(place)
+        self._searching = set().union(*groups.values())
         return [np.array(places) for places in groups.values()]
 
     def open(self, group: Places) -> tuple[Task, Pool]:
@@ -178,10 +179,15 @@ class Answers:
             settings.max_changes,
         )
         obeys = None if fitted.rule is None else partial(self._obeys, fitted.rule, group)
-        return task, Pool(task, settings.budget, fitted.blackbox.rows_in, obeys)
+        return task, Pool(task, settings.budget, self._rows_left, obeys)
+
+    def _rows_left(self) -> float:
+        """Estimate how many rows of each instance can still be asked about: all groups share the time."""
+        return self.blackbox.rows_in(self._settings.budget.seconds_left()) / max(1, len(self._searching))
 
     def close(self, group: Places, pool: Pool, finds: Finds, chosen: list[Places]) -> None:
         """Make what was chosen for a group of instances into explanations."""
+        self._searching.difference_update(group.tolist())
         for instance, (place, picked) in enumerate(zip(group.tolist(), chosen, strict=True)):
             if instance in pool.failed:
                 self.failed[place] = pool.failed[instance]
@@ -212,8 +218,8 @@ class Answers:
         finished = Explanations(
             [self._done[place] for place in places],
             self._fitted.schema,
-            count.calls - self._before.calls,
-            count.rows - self._before.rows,
+            count.calls,
+            count.rows,
             labels.take(places) if self.failed else labels,
             self._skipped,
         )
@@ -249,23 +255,22 @@ class Answers:
 
     def _answer_at_once(self, place: int) -> None:
         """Explain an instance that already has the decision asked for: nothing has to change."""
-        reason = f"the decision already is {self._settings.target}"
         none = np.asarray(self._decisions[place])[None][:0]
-        shortfall = Shortfall(self._settings.k, 0, reason, already=True)
+        shortfall = Shortfall(self._settings.k, 0, Why.ALREADY, target=str(self._settings.target))
         self._done[place] = self._explanation(place, self._instances.cells[:0], none, shortfall=shortfall)
 
-    def _shortfall(self, found: int, seen: int, asked: int, stopped: str | None) -> Shortfall | None:
-        """Say why there are fewer than k, if there are."""
-        k = self._settings.k
+    def _shortfall(self, found: int, seen: int, asked: int, stopped: Why | None) -> Shortfall | None:
+        """Tell why there are fewer than k, if there are."""
+        k, why, count = self._settings.k, stopped or Why.NOT_FOUND, asked
         if found == k:
             return None
         if found < min(k, seen):
-            stopped = f"the selection holds only {found} of {seen:,} worth their cost"
+            why, count = Why.NOT_WORTH_IT, seen
         elif stopped is None and not asked:
-            stopped = "the constraints leave no row to ask about"
-        counted = f"{found} admissible counterfactual{'s' * (found != 1)}" if found else "no counterfactual"
-        reason = stopped or f"{counted} turned up among {asked:,} row{'s' * (asked != 1)} asked about"
-        return Shortfall(k, found, reason)
+            why = Why.NOT_ALLOWED
+        elif stopped is Why.MAX_ROWS:
+            count = self._settings.budget.rows or 0
+        return Shortfall(k, found, why, count, str(self._settings.target))
 
     def _explanation(self, place: int, cells: Rows, labels: Labels, **facts: Any) -> Explanation:
         defaults: dict[str, Any] = {

@@ -78,13 +78,14 @@ class BlackBox:
         self.view = view
         self.max_rows = max(1, min(MAX_ROWS, max_cells // max(1, len(view.schema.features))))
         self.count = Count()
+        self._ever = Count()  # also what other runs asked, to know how fast the model is
         self._good: tuple[Rows, Places] | None = None
         self._about = Instances(np.empty((0, 0)), np.empty((0, 0)))
 
     def about(self, instances: Instances) -> BlackBox:
-        """Give the same black box, to be asked about rows near these instances; it shares its count."""
+        """Give the same black box for one run: it is asked about these instances, and counts for itself."""
         box = copy(self)
-        box._about, box._good = instances, None
+        box.count, box._about, box._good = Count(), instances, None
         return box
 
     def seen_by(self, view: View) -> BlackBox:
@@ -112,22 +113,23 @@ class BlackBox:
 
     def _call(self, rows: Rows, of: Places) -> Labels:
         table = self.view.decode(rows, self._about, of)
-        self.count.calls += 1
-        self.count.rows += len(rows)
+        for count in (self.count, self._ever):
+            count.calls += 1
+            count.rows += len(rows)
         started = monotonic()
         try:
             output = self._ask(table)
         except Exception as error:
             text = f"{type(error).__name__}: {error}".rstrip(". ")
             raise ModelError(f"The model raised {text}. It was given {self._given(len(rows))}.") from error
-        self.count.seconds += monotonic() - started
+        self._ever.seconds += monotonic() - started
         labels = _labels(output, len(rows))
         self._good = rows[:1], of[:1]
         return labels
 
     def rows_in(self, seconds: float) -> float:
         """Estimate how many rows the model labels in a time, from all it has labelled so far."""
-        return seconds * self.count.rows / self.count.seconds if self.count.seconds else np.inf
+        return seconds * self._ever.rows / self._ever.seconds if self._ever.seconds else np.inf
 
     def is_down(self) -> bool:
         """Whether the model now fails even on a row that it has labelled before."""

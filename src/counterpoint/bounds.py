@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.schema import EXACT, Row, Rows, Schema
+from counterpoint.readonly import make_read_only
+from counterpoint.schema import EXACT, Feature, Row, Rows, Schema
 
 Mask = NDArray[np.bool_]
 
@@ -110,6 +111,9 @@ class Rules:
     is_category: Mask
     categories: Mask
     grid: Grid
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
 
     @classmethod
     def of(cls, schema: Schema) -> Rules:
@@ -280,10 +284,27 @@ def _limits(schema: Schema, place: int) -> tuple[float, float]:
     feature, dtype = schema.features[place], schema.form.number_type(place)
     if feature.is_categorical:
         return 0.0, len(feature.categories) - 1.0
-    low, high = feature.range or feature.seen
+    low, high = _closed(feature)
     if dtype is not None and dtype.kind in "iu":
         return max(low, np.iinfo(dtype).min, -EXACT), min(high, np.iinfo(dtype).max, EXACT)
-    # An open range does not hold infinity itself, and steps must stay countable.
+    # No number may be infinite, and steps must stay countable.
     countable = np.inf if feature.step is None else EXACT * feature.step
     most = min(float(np.finfo(dtype or np.float64).max), countable)
     return max(low, -most), min(high, most)
+
+
+def _closed(feature: Feature) -> tuple[float, float]:
+    """Find where a range ends; an open end reaches as far beyond the known values as these are spread.
+
+    Examples
+    --------
+    >>> _closed(Feature("income", seen=(20.0, 80.0), range=(0, np.inf)))
+    (0, 140.0)
+    """
+    (low, high), (least, most) = feature.range or feature.seen, feature.seen
+    spread = (most - least) or abs(most) or 1.0
+    if np.isinf(low):
+        low = min(least, high) - spread
+    if np.isinf(high):
+        high = max(most, low) + spread
+    return low, high

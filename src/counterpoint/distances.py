@@ -16,10 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from counterpoint.readonly import make_read_only
 from counterpoint.schema import Row, Rows, Schema
 from counterpoint.threads import one_thread_of_blas
 
 EVERY = slice(None)
+
+# No single change costs more than this, and no unit more than this: sums and squares of prices stay finite.
+MOST = 1e150
 
 
 class Embedded(NamedTuple):
@@ -63,6 +67,9 @@ class Distance:
     per_category: float
     fixed: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
+    def __post_init__(self) -> None:
+        make_read_only(self)
+
     @classmethod
     def fit(cls, schema: Schema, rows: Rows) -> Distance:
         """Learn the median and the MAD of each continuous feature."""
@@ -72,10 +79,7 @@ class Distance:
         if len(continuous):
             numbers = rows[:, continuous]
             numbers[np.isinf(numbers)] = np.nan  # which only immutable ones can be
-            median[continuous] = np.nanmedian(numbers, axis=0)
-            mad = np.nanmedian(np.abs(numbers - median[continuous]), axis=0)
-            spread = np.nanstd(numbers, axis=0)
-            mad = np.where(mad > 0, mad, np.where(spread > 0, spread, 1.0))
+            median[continuous], mad = _scales(numbers)
             weight[continuous] = 1 / mad / len(continuous)
             lost[continuous] = 1 / len(continuous)
         if len(categorical):
@@ -149,10 +153,10 @@ class Distance:
 
         With `features`, the columns of both are values of these.
         """
-        with np.errstate(invalid="ignore"):  # an immutable number can be infinite
+        with np.errstate(over="ignore", invalid="ignore"):  # an immutable number can be infinite
             apart = np.abs(rows - x)
-        np.minimum(apart, self._most[features], out=apart)
-        apart *= self.weight[features]
+            np.minimum(apart, self._most[features], out=apart)
+            apart *= self.weight[features]
         prices = self._missing_prices(rows, x, apart, features) if self.may_miss.any() else apart
         return _finite(prices, self.fixed) if features is EVERY else prices
 
@@ -162,14 +166,20 @@ class Distance:
 
     @cached_property
     def _most(self) -> Row:
-        """How far apart two values can be: the codes of two categories count as one unit apart."""
-        return np.where(self.is_category, 1.0, np.inf)
+        """How far apart two values count as: the codes of two categories are one unit apart."""
+        with np.errstate(over="ignore", divide="ignore"):
+            furthest = np.minimum(MOST / self.weight, np.finfo(np.float64).max)
+        return np.where(self.is_category, 1.0, furthest)
 
     def _scaled(self, rows: Rows) -> Rows:
         """Scale the numbers so that city-block distance is the mean over features of MAD units."""
         every = len(self.continuous) == rows.shape[1]
         some = EVERY if every else self.continuous
-        numbers = _finite((rows[:, some] - self.median[some]) * self.weight[some], self._fixed_numbers)
+        with np.errstate(over="ignore"):
+            numbers = _finite(rows[:, some] - self.median[some], self._fixed_numbers)
+        furthest = self._most[some]
+        np.clip(numbers, -furthest, furthest, out=numbers)
+        numbers *= self.weight[some]
         if self.may_miss.any():
             missing = np.isnan(rows[:, self.may_miss]) * self.lost[self.may_miss]
             numbers = np.hstack([np.nan_to_num(numbers), missing])
@@ -184,7 +194,9 @@ class Distance:
         """Mend prices where one or both values are missing: the median stands in, at a further price."""
         gone_a, gone_b = np.isnan(a), np.isnan(b)
         known = np.where(gone_a, b, a)
-        beyond = np.abs(known - self.median[features]) * self.weight[features] + self.lost[features]
+        with np.errstate(over="ignore"):
+            beyond = np.minimum(np.abs(known - self.median[features]), self._most[features])
+        beyond = beyond * self.weight[features] + self.lost[features]
         return np.where(gone_a & gone_b, 0.0, np.where(gone_a | gone_b, beyond, apart))
 
 
@@ -238,6 +250,28 @@ class Euclidean(Distance):
     def from_x(self, rows: Rows, x: Rows) -> Row:
         """Measure the distance of each row from x, one for all or one a row."""
         return np.asarray(np.sqrt(self.prices(rows, x).sum(axis=-1)))
+
+
+def _scales(numbers: Rows) -> tuple[Row, Row]:
+    """Learn the median of each column, and its MAD or what stands in for it."""
+    unit = units(numbers)
+    numbers = numbers / unit if (unit > 1).any() else numbers
+    median = np.nanmedian(numbers, axis=0)
+    mad, spread = np.nanmedian(np.abs(numbers - median), axis=0), np.nanstd(numbers, axis=0)
+    mad = np.where(mad > 0, mad, np.where(spread > 0, spread, 1.0))
+    return median * unit, np.maximum(mad * unit, 1 / MOST)
+
+
+def units(numbers: Rows) -> Row:
+    """Find what to measure each column in, so that squares and sums stay finite: 1 unless it is very large.
+
+    Examples
+    --------
+    >>> units(np.array([[1e3, -1e300], [5.0, 0.0]]))
+    array([1.e+000, 1.e+300])
+    """
+    largest = np.fmax.reduce(np.abs(numbers), axis=0, initial=0.0)
+    return np.where(largest > MOST, largest, 1.0)
 
 
 def _finite(values: Rows, columns: NDArray[np.intp]) -> Rows:

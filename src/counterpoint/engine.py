@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,30 @@ from counterpoint.blackbox import BlackBox, Labels, ModelError
 from counterpoint.task import Places, Question
 
 AnySearch = Generator[Question, Labels, Any]
+Asked = TypeVar("Asked")
+Sent = TypeVar("Sent")
+
+
+def step(search: Generator[Asked, Sent, Any], answer: Sent | None) -> Asked | None:
+    """Take a search to its next question, with the answer to the last if there was one; None at its end.
+
+    Examples
+    --------
+    >>> def ask():
+    ...     answer = yield "What is 6 times 7?"
+    ...     print(answer)
+    >>> search = ask()
+    >>> step(search, None)
+    'What is 6 times 7?'
+    >>> step(search, 42)
+    42
+    """
+    # A search may step beyond the largest float: what is admissible lies before it.
+    with np.errstate(over="ignore"):
+        try:
+            return next(search) if answer is None else search.send(answer)
+        except StopIteration:
+            return None
 
 
 class Lockstep:
@@ -84,18 +108,16 @@ class Lockstep:
     def _advance(self, place: int, labels: Labels | None) -> None:
         """Take a search to its next question that has rows, or to its end."""
         self.current, search = place, self._searches[place]
-        try:
-            question = _checked(next(search) if labels is None else search.send(labels))
-            while not len(question.of):
-                question = _checked(search.send(self._nothing))
-        except StopIteration:
-            return
-        self._asking[place] = question
+        question = _checked(step(search, labels))
+        while question is not None and not len(question.of):
+            question = _checked(step(search, self._nothing))
+        if question is not None:
+            self._asking[place] = question
 
 
-def _checked(question: Any) -> Question:
+def _checked(question: Any) -> Question | None:
     """Refuse what is no question: a search of a user's own may yield anything."""
-    if not isinstance(question, Question):
+    if question is not None and not isinstance(question, Question):
         raise TypeError(
             f"A search must yield questions, made by task.question(rows) or task.project(rows, of), "
             f"got {type(question).__name__}."
@@ -119,7 +141,7 @@ class Budget:
     deadline: float | None = None
 
     def seconds_left(self) -> float:
-        """How much time is left."""
+        """How much time is left, below 0 if it is over."""
         return np.inf if self.deadline is None else self.deadline - monotonic()
 
 
@@ -133,21 +155,20 @@ def run(
     running: list[tuple[Places, Generator[Question, Reply, None], Question]] = []
     failed: dict[int, Exception] = {}
 
-    def step(group: Places, search: Generator[Question, Reply, None], reply: Reply | None) -> None:
+    def advance(group: Places, search: Generator[Question, Reply, None], reply: Reply | None) -> None:
         try:
-            question = next(search) if reply is None else search.send(reply)
-        except StopIteration:
-            return
+            question = step(search, reply)
         except Exception as error:
             if len(group) == 1:
                 failed[int(group[0])] = error
             for one in group if len(group) > 1 else ():
-                step(one[None], start(one[None]), None)
+                advance(one[None], start(one[None]), None)
         else:
-            running.append((group, search, question))
+            if question is not None:
+                running.append((group, search, question))
 
     for group in groups:
-        step(group, start(group), None)
+        advance(group, start(group), None)
     while running:
         asking = running[:]
         running.clear()
@@ -155,7 +176,7 @@ def run(
         questions = [Question(question.rows, group[question.of]) for group, _, question in asking]
         for (group, search, _), reply in zip(asking, label(questions, blackbox), strict=True):
             errors = {int(np.flatnonzero(group == place)[0]): each for place, each in reply.failed.items()}
-            step(group, search, Reply(reply.labels, errors))
+            advance(group, search, Reply(reply.labels, errors))
     return failed
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from counterpoint.answers import Fitted
 from counterpoint.blackbox import is_continuous
 from counterpoint.codecs import Codec
-from counterpoint.engine import Lockstep
+from counterpoint.engine import Lockstep, step
 from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
 from counterpoint.explainers.base import at_least
 from counterpoint.explanation import Explanation
@@ -77,7 +77,8 @@ class Ensemble(Explainer):
         Searches for instances of which few counterfactuals are found; None for none.
     codec
         How images and series become rows: `Identity`, `Kernel`, `PCA`, `Autoencoder` or your own. None for
-        tables; arrays of more than two dimensions, and series that are recognised, then get a `Kernel`.
+        tables; arrays of more than two dimensions, and series for a classifier of series, then get a
+        `Kernel`. Series of two dimensions, (n, length), for any other model need a codec.
     seed
         All draws depend on it, and on nothing else.
 
@@ -137,7 +138,7 @@ class Ensemble(Explainer):
         for place in first:
             task = fitted.task(known.rows[[place]], known.labels[[place]], stream=(self.seed,))
             for voice in self.voices_:
-                next(voice.search(task), None)
+                step(voice.search(task), None)
             Surrogate.of(task)
 
     def _draw(self, known: Population) -> list[Voice]:
@@ -208,11 +209,7 @@ class Ensemble(Explainer):
 def _renumbered(search: Search, places: Places) -> Search:
     """Let a search about some instances speak of them by their places among all."""
     labels = None
-    while True:
-        try:
-            question = next(search) if labels is None else search.send(labels)
-        except StopIteration:
-            return
+    while (question := step(search, labels)) is not None:
         labels = yield Question(question.rows, places[question.of])
 
 

@@ -5,7 +5,6 @@ Nothing is computed before it is asked for, so that a hundred thousand answers a
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, overload
@@ -19,6 +18,7 @@ from counterpoint.answer_json import Document
 from counterpoint.explanation import Explanation
 from counterpoint.problems import Problem
 from counterpoint.schema import Schema
+from counterpoint.shortfall import total
 from counterpoint.stack import Stack
 from counterpoint.tables import Form
 
@@ -189,8 +189,7 @@ class Explanations(Sequence[Explanation]):
             ("Model", f"{self.model_calls:,} calls, {self.model_rows:,} rows"),
         )
         shares = self.importance()[:TOP]
-        reasons = Counter(item.shortfall.reason for item in self if item.shortfall).most_common(TOP)
-        notes = [f"{count:,} of {n:,} instances got fewer than asked for: {why}" for why, count in reasons]
+        notes = total(item.shortfall for item in self)
         if self.skipped:
             left_out = len({problem.row for problem in self.skipped})
             rows = f"{left_out:,} row{'s' * (left_out != 1)}"

@@ -40,7 +40,8 @@ class Feature:
     seen
         Smallest and largest known value (continuous). Candidates stay within it unless ``range`` is given.
     range
-        Admissible values from the user: a pair (continuous) or the allowed categories (categorical).
+        Admissible values from the user: a pair (continuous) or the allowed categories (categorical). An open
+        end, -inf or inf, reaches as far beyond the known values as these are spread.
     step
         Continuous values are whole multiples of it; 1 for integers, None for no step.
     categories

@@ -40,15 +40,18 @@ def cost_scaled_greedy(
     # Counts of what is covered are whole numbers, which the smaller type holds as exactly.
     open_, left = covers.astype(np.float32), np.ones((len(cost), covers.shape[2], 1), dtype=np.float32)
     worth, goes_on = -2.0 * cost, np.ones(len(cost), dtype=np.bool_)
+    free = np.ones(cost.shape, dtype=np.bool_)
     for step in range(chosen.shape[1]):
         gain = (open_ @ left)[..., 0] + worth
+        # What is chosen stays out whatever it is worth, and argmax would prefer what is not a number.
+        gain[~free | np.isnan(gain)] = -np.inf
         best = gain.argmax(axis=1)
-        goes_on &= fill | (gain[each, best] > 0)
+        goes_on &= gain[each, best] > (-np.inf if fill else 0.0)
         if not goes_on.any():
             break
         chosen[goes_on, step] = best[goes_on]
         left[covers[each, best]] = 0.0
-        worth[each, best] = -np.inf
+        free[each, best] = False
         if between is not None and step + 1 < k:
             worth += between(best)
     return chosen

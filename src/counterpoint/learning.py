@@ -12,7 +12,7 @@ from counterpoint.blackbox import BlackBox, Labels
 from counterpoint.codecs import Codec, Kernel
 from counterpoint.population import MOST, Population
 from counterpoint.schema import Schema
-from counterpoint.signals import as_signals, is_series
+from counterpoint.signals import as_signals, classifies_series
 from counterpoint.view import Direct, Through
 
 # Of images and series so many are known at most, and so many latent cells of them: some 4,000 images seen
@@ -86,9 +86,10 @@ def learn(
 def chosen_codec(X: Any, model: Any = None) -> Codec | None:
     """Choose a codec for images and series whose caller names none; None for tables.
 
-    Arrays of three dimensions are series of channels, (n, channels, length), as aeon has them, unless both
-    sides are equal and long enough for an image; of four they are images. Windows part a time axis into some
-    two dozen blocks, and a height and width into seven.
+    An array of two dimensions is a table, unless the model is made for series. One of three holds series of
+    channels, (n, channels, length), as aeon has them, unless both sides are equal and long enough for an
+    image; one of four holds images. Windows part a time axis into some two dozen blocks, and a height and
+    width into seven.
 
     Examples
     --------
@@ -96,9 +97,9 @@ def chosen_codec(X: Any, model: Any = None) -> Codec | None:
     Kernel(window=(1, 4))
     >>> chosen_codec(np.zeros((5, 3)))
     """
-    if is_series(X, model):
-        return Kernel(_window(X.shape[1]))
     shape = np.shape(X)[1:] if isinstance(X, np.ndarray) else ()
+    if len(shape) == 1 and classifies_series(model):
+        return Kernel(_window(shape[0]))
     is_image = len(shape) == 3 or (len(shape) == 2 and shape[0] == shape[1] >= SIDE)
     if is_image:
         return Kernel((*(max(1, round(length / TILES)) for length in shape[:2]), *[1] * (len(shape) - 2)))
@@ -116,6 +117,7 @@ def _learn_table(
     if not schema.actionable:
         raise ValueError("Every feature is immutable, so nothing can change; leave at least one free.")
     schema, rows, _ = schema.read(X).valid()
+    schema = schema.seen_in(rows)
     view = Direct(schema)
     blackbox = BlackBox(model, view, schema.decode(rows[:EXAMPLES]))
     labels = _checked(blackbox.predict(rows))

@@ -20,6 +20,7 @@ from counterpoint.bounds import Mask
 from counterpoint.distinct import distinct
 from counterpoint.engine import AnySearch, Budget, Lockstep, Reply
 from counterpoint.schema import Rows
+from counterpoint.shortfall import Why
 from counterpoint.task import Places, Question, Task, before_each
 
 # Asks about rows of an instance whether the user's own rule admits them.
@@ -61,7 +62,7 @@ class Pool:
     """
 
     def __init__(
-        self, task: Task, budget: Budget, rows_in: Callable[[float], float], obeys: Obeys | None = None
+        self, task: Task, budget: Budget, rows_left: Callable[[], float], obeys: Obeys | None = None
     ) -> None:
         self.task = task
         self.names: list[str] = []
@@ -69,8 +70,8 @@ class Pool:
         self.calls = np.zeros(len(task), dtype=np.intp)
         self.counts = np.zeros(len(task), dtype=np.intp)
         self.failed: dict[int, Exception] = {}
-        self.stopped: dict[int, str] = {}
-        self._budget, self._rows_in, self._obeys = budget, rows_in, obeys
+        self.stopped: dict[int, Why] = {}
+        self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
         self._chorus = Lockstep(task.decisions[:0])
         self._kept: list[tuple[Rows, Places, Labels, NDArray[np.intp]]] = []
 
@@ -145,27 +146,23 @@ class Pool:
 
     def _within_budget(self, of: Places) -> Mask:
         """Tell which rows may still be asked about; the first ones of each instance come first."""
-        seconds = self._budget.seconds_left()
-        if self._budget.rows is None and not self.failed and np.isinf(seconds):
+        if self._budget.rows is None and self._budget.deadline is None and not self.failed:
             return np.ones(len(of), dtype=np.bool_)
         before = before_each(of)
         mask = ~np.isin(of, list(self.failed))
         if self._budget.rows is not None:
             few = self.asked[of] + before < self._budget.rows
-            self._stop(
-                of[~few],
-                f"the limit of {self._budget.rows:,} model row{'s' * (self._budget.rows != 1)} was reached",
-            )
+            self._stop(of[~few], Why.MAX_ROWS)
             mask &= few
-        if np.isfinite(seconds):
-            share = max(0.0, self._rows_in(seconds)) / max(1, len(np.unique(of)))
-            self._stop(of[before >= share], "the time limit was reached")
-            mask &= before < share
+        if self._budget.deadline is not None:
+            in_time = before < self._rows_left()
+            self._stop(of[~in_time], Why.MAX_SECONDS)
+            mask &= in_time
         return mask
 
-    def _stop(self, of: Places, reason: str) -> None:
+    def _stop(self, of: Places, why: Why) -> None:
         for instance in np.unique(of).tolist():
-            self.stopped.setdefault(instance, reason)
+            self.stopped.setdefault(instance, why)
 
     def _received(self, reply: Reply, asked: Question, owners: Places) -> Labels:
         """Count, keep what flips, and note whose rows the model failed on."""

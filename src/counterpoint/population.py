@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels, is_continuous
 from counterpoint.distances import Distance, Embedded
+from counterpoint.readonly import make_read_only
 from counterpoint.schema import Rows, Schema
 
 T = TypeVar("T")
@@ -39,6 +40,9 @@ class Population:
     labels: Labels
     distance: Distance
     _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
 
     @classmethod
     def of(cls, schema: Schema, rows: Rows, labels: Labels) -> Population:

@@ -135,6 +135,22 @@ class Schema:
         features = [replace(f, **changes) if f.name == name else f for f in self.features]
         return replace(self, features=tuple(features))
 
+    def seen_in(self, rows: Rows) -> Schema:
+        """Learn the smallest and largest known value of features that were made without them.
+
+        Examples
+        --------
+        >>> schema = Schema((Feature("x0"),), Form.of(np.zeros((1, 1))))
+        >>> schema.seen_in(np.array([[2.0], [7.0]])).features[0].seen
+        (2.0, 7.0)
+        """
+        features = list(self.features)
+        for place in self.continuous.tolist():
+            known = rows[~np.isnan(rows[:, place]), place]
+            if np.isinf(features[place].seen).any() and len(known):
+                features[place] = replace(features[place], seen=(float(known.min()), float(known.max())))
+        return replace(self, features=tuple(features))
+
     @property
     def names(self) -> tuple[Any, ...]:
         """The features' names, in order."""

@@ -19,11 +19,6 @@ from counterpoint.tables import Form
 # A value that is further outside the known range than this share of it is of another scale.
 MARGIN = 0.5
 
-# From so many columns on, and if neighbouring columns are so much more alike than others, a table is a
-# series.
-LENGTH = 16
-ALIKE = 0.6
-
 
 def as_signals(X: Any) -> NDArray[Any]:
     """Read an array of instances, and refuse what cannot be one."""
@@ -109,27 +104,17 @@ def _fractions(cells: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.bool_]:
 _INCOMPLETE = "It is missing or infinite; images and series must be complete. Fill it in."
 
 
-def is_series(X: Any, model: Any) -> bool:
-    """Tell whether a two-dimensional array is series rather than a table.
-
-    It is, if the model is a classifier of series (aeon's or sktime's), or if it has many columns of numbers
-    and neighbouring ones are far more alike than any two: values that follow each other in time.
+def classifies_series(model: Any) -> bool:
+    """Tell whether a model is made for series: a classifier or regressor of aeon or sktime.
 
     Examples
     --------
-    >>> waves = np.sin(np.arange(30) / 5 + np.arange(8)[:, None])
-    >>> is_series(waves, None), is_series(np.random.default_rng(0).normal(size=(8, 30)), None)
-    (True, False)
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> classifies_series(LogisticRegression())
+    False
     """
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "iuf":
-        return False
-    if any(kind.__module__.split(".")[0] in ("aeon", "sktime") for kind in type(model).__mro__):
-        return True
-    if X.dtype.kind != "f" or X.shape[1] < LENGTH or len(X) < 2 or not np.isfinite(X).all():
-        return False
-    far = X.shape[1] // 2
-    near = float(np.abs(np.diff(X, axis=1)).mean())
-    apart = float(np.abs(X - np.roll(X, far, axis=1)).mean())
-    # Columns of a table lie apart because they are in different units; those of a series vary as one.
-    spread = X.std(axis=0)
-    return near < ALIKE * apart and float(spread.max()) < 100 * max(float(np.median(spread)), 1e-12)
+    modules = [kind.__module__.split(".")[:2] for kind in type(model).__mro__]
+    return any(
+        module[0] in ("aeon", "sktime") and module[-1] in ("classification", "regression")
+        for module in modules
+    )

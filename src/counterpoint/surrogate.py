@@ -103,9 +103,11 @@ def _cuts(column: Row, is_category: bool, bins: int) -> Row:
     if not len(known):
         return np.asarray(known)
     inner = np.linspace(0, 1, bins + 1)[1:-1]
+    # Of halves, because the largest floats lie further apart than a float can say.
+    half = known / 2
     # Quantiles alone see nothing of a feature that is 0 for most.
     return np.unique(
-        np.concatenate([np.quantile(known, inner), np.quantile([known.min(), known.max()], inner)])
+        2 * np.concatenate([np.quantile(half, inner), np.quantile([half.min(), half.max()], inner)])
     )
 
 

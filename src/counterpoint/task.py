@@ -23,6 +23,7 @@ from counterpoint.bounds import Mask, Rules
 from counterpoint.distances import changed
 from counterpoint.distinct import distinct
 from counterpoint.population import Population
+from counterpoint.readonly import make_read_only
 from counterpoint.schema import Row, Rows
 from counterpoint.target import Target
 
@@ -53,7 +54,7 @@ Rule = Callable[[Any, Any], Any]
 
 @dataclass(frozen=True)
 class Task:
-    """What a search is given.
+    """What a search is given. Its arrays are read-only, as all searches share them.
 
     Attributes
     ----------
@@ -86,6 +87,9 @@ class Task:
     target: Target
     max_changes: int | None = None
     stream: tuple[int, ...] = (0,)
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
 
     def __len__(self) -> int:
         return len(self.x)

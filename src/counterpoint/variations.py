@@ -40,8 +40,9 @@ def _values(task: Task, bins: int) -> tuple[Places, Row]:
     unlike = task.known.rows[np.ix_(task.unlike(), task.features)]
     numbers = unlike[:, ~task.known.distance.is_category[task.features]]
     low, high = (_over_known(np.fmin, numbers), _over_known(np.fmax, numbers))
-    edges = np.linspace(low, high, bins + 1)
-    centres = iter(((edges[1:] + edges[:-1]) / 2).T)
+    # Of halves, because the largest floats lie further apart than a float can say.
+    edges = np.linspace(low / 2, high / 2, bins + 1)
+    centres = iter((edges[1:] + edges[:-1]).T)
     missing = np.asarray(np.isnan(unlike).any(axis=0))
     values = []
     for place, feature in enumerate(task.features.tolist()):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.blocks import in_blocks
+from counterpoint.distances import units
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.schema import Row, Rows
 from counterpoint.task import Places, Question, Search, Task
@@ -92,10 +93,11 @@ class _Rays:
         finite = np.isfinite(known)  # what may not change can be infinite
         known = np.where(finite, known, np.where(finite.any(axis=0), np.nan, task.known.distance.median))
         shape = (count, known.shape[1])
-        spread = np.nanstd(known, axis=0)
+        unit = units(known)
+        spread = np.nanstd(known / unit, axis=0)
         return cls(
-            centre=np.nanmean(known, axis=0),
-            spread=np.where(spread > 0, spread, 1.0),
+            centre=np.nanmean(known / unit, axis=0) * unit,
+            spread=np.where(spread > 0, spread, 1.0) * unit,
             steps=rng.normal(size=shape),
             categories=known[rng.integers(len(known), size=shape), np.arange(known.shape[1])],
             thresholds=rng.uniform(size=shape),

@@ -13,7 +13,8 @@ from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.schema import Row, Rows
 from counterpoint.task import WIDE, Places, Question, Search, Task, nearest
 
-LARGEST = float(np.finfo(np.float32).max)
+# Scikit-learn's trees hold numbers as float32, and sum them to see whether one is missing.
+LARGEST = 1e30
 
 
 @dataclass

@@ -23,8 +23,8 @@ from counterpoint.report.columns import column
 from counterpoint.report.costs import Costs
 from counterpoint.report.flips import Flip, flips
 from counterpoint.report.groups import Split
-from counterpoint.report.reasons import Reason, added, had_it
 from counterpoint.sentences import decision_texts, value_texts
+from counterpoint.shortfall import Reason, counted
 
 # So many instances without any counterfactual are shown, and so many different decisions counted.
 CASES, DECISIONS = 20, 50
@@ -109,7 +109,7 @@ class Many:
         """
         each = _Each(explanations)
         columns = [(str(name), column(X, name, explanations)) for name in groups]
-        asking = [item for item in explanations if not had_it(item)]
+        asking = [item for item in explanations if not _had_it(item)]
         short = [item for item in asking if item.shortfall is not None]
         return cls(
             costs=each.costs(np.arange(len(explanations))),
@@ -119,7 +119,7 @@ class Many:
             targets=tuple(dict.fromkeys(item.target for item in explanations)),
             decisions=_counted(explanations),
             features=flips(explanations),
-            reasons=added(Reason.of(item) for item in short),
+            reasons=counted(Reason.of(item.shortfall) for item in short if item.shortfall),
             cases=each.cases(),
             splits=tuple(Split.of(name, values, each.costs) for name, values in columns),
             model_calls=explanations.model_calls,
@@ -140,7 +140,7 @@ class Many:
             targets=tuple(dict.fromkeys((*self.targets, *other.targets))),
             decisions=tuple(decisions.items())[:DECISIONS],
             features=tuple(a + b for a, b in zip(self.features, other.features, strict=True)),
-            reasons=added((*self.reasons, *other.reasons)),
+            reasons=counted((*self.reasons, *other.reasons)),
             cases=(*self.cases, *later)[:CASES],
             splits=tuple(a + b for a, b in zip(self.splits, other.splits, strict=True)),
             model_calls=self.model_calls + other.model_calls,
@@ -185,7 +185,7 @@ class _Each:
     def __init__(self, explanations: Explanations) -> None:
         self._items = explanations
         self._schema = explanations.schema
-        self._already = np.array([had_it(item) for item in explanations], dtype=np.bool_)
+        self._already = np.array([_had_it(item) for item in explanations], dtype=np.bool_)
         self._empty = np.array([not len(item) for item in explanations], dtype=np.bool_)
         self._nearest = [float(item.distance.min(initial=np.inf)) for item in explanations]
         self._fewest = [_fewest(item) for item in explanations]
@@ -210,6 +210,11 @@ class _Each:
         values = [value_texts(feature, item.row[[i]])[0] for i, feature in enumerate(features)]
         reason = item.shortfall.reason if item.shortfall else ""
         return Case(place + 1, _decision(item), reason, tuple(values))
+
+
+def _had_it(item: Explanation) -> bool:
+    """Tell whether an instance had the decision asked for, so that nothing had to change."""
+    return item.shortfall is not None and item.shortfall.already
 
 
 def _fewest(item: Explanation) -> int:
