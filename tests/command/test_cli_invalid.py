@@ -148,6 +148,25 @@ def test_truths_are_read_cell_by_cell_too(explain, here, capsys):
     assert "row 5: 'member' = 'maybe'" in said
 
 
+@pytest.mark.parametrize("out", ["found.csv", "found.parquet"])
+def test_columns_that_stay_may_hold_what_is_new_in_any_part(explain, spoilt, out):
+    new = {(10, "age"): 33.5, (20, "job"): "pilot", (30, "age"): None, (40, "job"): None}
+    spoilt(new)
+    assert explain(*ASK, "--quiet", "--immutable", "age,job", "--out", out, model=numbers_only()) == 0
+    found = pd.read_parquet(out) if out.endswith("parquet") else pd.read_csv(out)
+    for (number, column), value in new.items():
+        held = found.loc[found["instance"] == number - 1, column]
+        assert len(held) == 2
+        assert held.isna().all() if value is None else (held == value).all()
+
+
+def numbers_only() -> str:
+    """Write a model that looks at amount and duration only."""
+    score = "table['amount'] / 4000 + table['duration'] / 40"
+    Path("numbers_only.py").write_text(f"def decide(table):\n    return {score} > 2.2\n")
+    return "numbers_only:decide"
+
+
 def test_one_row_has_no_others_to_go_on_with(explain, capsys):
     assert explain("--row", "x.json", "--skip-invalid") == 2
     assert "--skip-invalid leaves out some of many rows" in capsys.readouterr().err

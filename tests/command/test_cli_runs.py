@@ -1,6 +1,7 @@
 """Runs that meet, die and are cut off: no output is garbled, lost, or said to be done when it is not."""
 
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -314,6 +315,12 @@ def test_nobody_reads_and_there_is_nothing_to_write(rows):
     done = run_unread("stdout", "--quiet")
     assert done.returncode == 141
     assert done.stderr == ""
+
+
+def test_files_are_written_where_there_is_nothing_to_print_to(rows):
+    text = shlex.join(command("--out", "found.csv"))
+    assert subprocess.run(f"{text} >&- 2>&-", shell=True, timeout=100).returncode == 0
+    assert pd.read_csv("found.csv")["instance"].nunique() == COUNT
 
 
 def test_files_are_written_though_nobody_reads_the_messages(rows):

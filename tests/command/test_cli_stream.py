@@ -135,14 +135,6 @@ def test_a_row_that_is_wrong_is_told_before_any_is_explained(explain, rows, stop
     assert not Path("found.csv").exists()
 
 
-def test_a_row_that_is_wrong_is_counted_from_the_first_of_all(explain, rows, capsys):
-    durations = pd.read_csv("rows.csv")["duration"]
-    limit = durations[45] - 1
-    place = int((durations > limit).to_numpy().argmax())
-    assert explain(*rows, "--range", f"duration=0:{limit}", "--out", "found.csv") == 2
-    assert f"row {place + 1} has 'duration' = {durations[place]}" in capsys.readouterr().err
-
-
 def test_a_killed_process_goes_on(here, rows):
     applicants(100, seed=3).to_csv("rows.csv", index=False)
     command = [Path(sys.executable).with_name("counterpoint"), "explain", "--model", "model.skops"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from counterpoint.cli.listing import add_datasets
 from counterpoint.cli.options import add_explain
 from counterpoint.cli.problems import Exit, exit_of, sentence
 from counterpoint.cli.study import add_study
-from counterpoint.cli.terminal import close_stdout, tell
+from counterpoint.cli.terminal import close_stdout, flush, tell
 
 __all__ = ["main", "parser"]
 
@@ -34,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not options.debug:
                 warnings.simplefilter("ignore")
             code = int(options.do(options) or Exit.DONE)
-            sys.stdout.flush()
+            flush()
             return code
     except BrokenPipeError:
         close_stdout()

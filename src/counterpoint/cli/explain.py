@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -125,9 +124,7 @@ class Session:
             yield
         except (ValueError, TypeError, InputError) as error:
             where = f"Rows {start + 1:,} to {start + len(frame):,} of {self.job.rows}"
-            # The library counts from the part's first row, the user from the file's.
-            why = re.sub(r"\bX\[(\d+)\]", lambda place: f"row {start + int(place[1]) + 1:,}", str(error))
-            raise InputError(f"{where}: {why}") from error
+            raise InputError(f"{where}: {error}") from error
 
     def explain_one(self) -> tuple[Part, Explanation]:
         """Explain the only row."""

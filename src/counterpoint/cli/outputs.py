@@ -15,6 +15,7 @@ import pandas as pd
 from counterpoint.cli.parts import Part
 from counterpoint.cli.problems import InputError, need
 from counterpoint.cli.records import record, tidy
+from counterpoint.files import draft_of
 
 
 class Output(ABC):
@@ -93,10 +94,26 @@ class Parquet(Output):
         self._writer.close()
 
     def _write(self, frame: pd.DataFrame) -> None:
-        schema = None if self._writer is None else self._writer.schema
-        table = self._arrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
-        self._writer = self._writer or self._parquet.ParquetWriter(self._path, table.schema)
-        self._writer.write_table(table)
+        table = self._arrow.Table.from_pandas(frame, preserve_index=False)
+        if self._writer is None:
+            self._writer = self._parquet.ParquetWriter(self._path, table.schema)
+        schemas = [self._writer.schema, table.schema]
+        schema = self._arrow.unify_schemas(schemas, promote_options="permissive")
+        if schema != self._writer.schema:
+            self._widen(schema)
+        self._writer.write_table(table.cast(schema))
+
+    def _widen(self, schema: Any) -> None:
+        """Write all again with types that hold more: a later part may have what earlier ones had not."""
+        self._writer.close()
+        earlier = self._path.rename(draft_of(self._path))
+        try:
+            self._writer = self._parquet.ParquetWriter(self._path, schema)
+            with self._parquet.ParquetFile(earlier) as file:
+                for group in range(file.num_row_groups):
+                    self._writer.write_table(file.read_row_group(group).cast(schema))
+        finally:
+            earlier.unlink()
 
 
 class Report(Output):

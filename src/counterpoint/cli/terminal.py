@@ -43,7 +43,7 @@ class Printer(Output):
     def finish(self) -> None:
         """Print what comes after the last part."""
         self._do(self._inner.finish)
-        self._do(sys.stdout.flush)
+        self._do(flush)
 
     def _do(self, what: Any, *arguments: Any) -> None:
         if self.is_closed:
@@ -55,23 +55,31 @@ class Printer(Output):
             close_stdout()
 
 
+def flush() -> None:
+    """Print what Python still holds back, if there is somewhere to print to."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
 def close_stdout() -> None:
     """Let nothing more be printed: what Python still holds back would make it complain at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Messages:
-    """The standard error stream, for progress and messages: nothing is lost if nobody reads it."""
+    """The standard error stream, for progress and messages: the work goes on if nobody reads them."""
 
     def write(self, text: str) -> None:
         """Write a text."""
-        with suppress(BrokenPipeError):
-            sys.stderr.write(text)
+        if sys.stderr is not None:
+            with suppress(BrokenPipeError):
+                sys.stderr.write(text)
 
     def flush(self) -> None:
         """Show what was written."""
-        with suppress(BrokenPipeError):
-            sys.stderr.flush()
+        if sys.stderr is not None:
+            with suppress(BrokenPipeError):
+                sys.stderr.flush()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.stderr, name)
