@@ -1022,20 +1022,6 @@ def test_a_number_too_large_for_its_column():
         explainer.explain([300, 1, 1])
 
 
-def test_an_x_outside_a_range_is_named():
-    explainer = cp.Tree().fit(decide, people(), ranges={"age": (18, 30), "job": ["smith"]})
-    x = changed_x(age=25, job="smith")
-    explainer.explain(x)
-    with pytest.raises(
-        ValueError, match=r"x has 'age' = 44, outside ranges\['age'\] = \(18, 30\). Widen the range"
-    ):
-        explainer.explain(x | {"age": 44})
-    with pytest.raises(ValueError, match=r"x has 'job' = 'cook', outside ranges\['job'\] = \('smith',\)"):
-        explainer.explain(x | {"job": "cook"})
-    with pytest.raises(ValueError, match=r"X\[1\] has 'age' = 44"):
-        explainer.explain_many(pd.DataFrame([x, x | {"age": 44}]).astype(people().dtypes), progress=False)
-
-
 BAD_ASKS = {
     "k = 0": ({"k": 0}, ValueError, "k must be at least 1, got 0"),
     "k < 0": ({"k": -3}, ValueError, "k must be at least 1, got -3"),

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from counterpoint import evaluation, metrics
-from counterpoint.bounds import Rules
 from counterpoint.distances import Distance
 from counterpoint.evaluation import evaluate
 from counterpoint.metrics import Measures, measure, nearest_alike
@@ -356,18 +355,6 @@ def test_evaluate_where_nothing_is_alike() -> None:
     table = evaluate(NearestUnlike(line([0, 1, 2], ["no", "yes", "yes"])), np.array([[0.0]]), k=1)
     assert np.isnan(table.loc[0, "inst"])
     assert table.loc[0, "size"] == 1
-
-
-def test_evaluate_explains_no_alike_instance_outside_the_users_ranges() -> None:
-    known = Population.of(FIVE.schema.constrain(ranges={0: (1, 4)}), FIVE.rows, FIVE.labels)
-    # 0 comes first, but may not be asked about: 2, which gets 3 as well, takes its place.
-    assert evaluate(NearestUnlike(known), np.array([[1.0]]), k=1).loc[0, "inst"] == 0
-
-
-def test_rows_inside_the_users_ranges() -> None:
-    schema = SCHEMA.replace("age", missing=True).constrain(ranges={"age": (30, 50), "job": ["a", "b"]})
-    asked = rows(X, KNOWN.rows[0], C2, np.array([np.nan, 0, A, M]))
-    np.testing.assert_array_equal(Rules.of(schema).inside(asked).all(axis=1), [True, False, False, True])
 
 
 def test_evaluate_gives_tables_of_the_callers_form() -> None:

@@ -165,7 +165,7 @@ def problems(draw: st.DrawFn, forms: tuple[str, ...] = tuple(KINDS)) -> testing.
 def constraints(
     draw: st.DrawFn, X: Any, frame: pd.DataFrame, few: pd.DataFrame, kinds: list[str]
 ) -> dict[str, Any]:
-    """Draw what may change, such that the instances themselves are admissible."""
+    """Draw what may change; the instances themselves may lie outside of it."""
     schema, ranges = cp.Schema.infer(X), {}
     asked: dict[str, list[str]] = {"immutable": [], "increase": [], "decrease": []}
     free = draw(st.integers(0, len(kinds) - 1))
@@ -179,15 +179,16 @@ def constraints(
             asked[way].append(name)
         if way == "limited" and kind in NUMBERS:
             low, high = np.nanquantile(frame[name].astype(float), sorted([draw(SHARES), draw(SHARES)]))
-            ranges[name] = (
-                np.nanmin([low, *few[name].astype(float)]),
-                np.nanmax([high, *few[name].astype(float)]),
-            )
+            ranges[name] = (np.floor(low), np.ceil(high))  # a whole number lies between
+            if draw(st.booleans()):
+                ranges[name] = (
+                    np.nanmin([low, *few[name].astype(float)]),
+                    np.nanmax([high, *few[name].astype(float)]),
+                )
         elif way == "limited":
-            categories = schema.features[i].categories
-            ranges[name] = [
-                c for c in categories if c in set(few[name]) or (c is None) or draw(st.booleans())
-            ]
+            categories, inside = schema.features[i].categories, draw(st.booleans())
+            kept = set(few[name]) if inside else set()
+            ranges[name] = [c for c in categories if c in kept or draw(st.booleans())] or [categories[0]]
         if kind in NUMBERS and way != "limited" and draw(st.booleans()):
             schema = schema.replace(
                 name, step=draw(st.sampled_from([0.1, 0.25, 1, 5])) if kind in ("float", "gaps") else 2

@@ -140,7 +140,6 @@ class Answers:
         self._fitted, self._settings, self._seed = fitted.through(sight.view), settings, seed
         self._instances, self._skipped = sight.instances, sight.problems
         instances = sight.instances
-        fitted.rules.check(instances.rows)
         self._decisions: list[Any] = [None] * len(instances.rows)
         self._done: dict[int, Explanation] = {}
         self._searching: set[int] = set()
@@ -155,6 +154,7 @@ class Answers:
         (reply,) = label([Question(self._instances.rows[wave], wave)], self.blackbox)
         self.failed |= reply.failed
         groups: dict[Any, list[int]] = {}
+        ways = self._forced(wave)
         for place, decision in zip(wave.tolist(), reply.labels, strict=False):
             self._decisions[place] = decision
             if place in self.failed:
@@ -162,9 +162,17 @@ class Answers:
             if self._settings.target.flips(np.asarray(decision)[None], decision)[0]:
                 self._answer_at_once(place)
             else:
-                groups.setdefault(self._settings.target.key(decision), []).append(place)
+                key = self._settings.target.key(decision), ways[place - wave[0]]
+                groups.setdefault(key, []).append(place)
         self._searching = set().union(*groups.values())
         return [np.array(places) for places in groups.values()]
+
+    def _forced(self, wave: Places) -> list[bytes]:
+        """Tell apart instances in which other features have to change; it matters if few may."""
+        outside = self._fitted.rules.outside(self._instances.rows[wave])
+        if outside is None or self._settings.max_changes is None:
+            return [b""] * len(wave)
+        return [row.tobytes() for row in outside]
 
     def open(self, group: Places) -> tuple[Task, Pool]:
         """Pose the question about a group of instances."""

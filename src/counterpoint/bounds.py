@@ -2,10 +2,13 @@
 
 `project` moves rows to the nearest admissible ones and is a convenience for searches. `admissible` is the
 law: the pool asks the model about no row that it refuses, so no search can break a constraint.
+
+An x outside a range of the user's can be explained, too: every answer lies inside.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -109,7 +112,8 @@ class Rules:
     may_miss: Mask
     missing_code: Row  # the code of the missing category, NaN where there is none
     is_category: Mask
-    categories: Mask
+    categories: Categories
+    limited: NDArray[np.intp]  # the features that may change and have a range of the user's
     grid: Grid
 
     def __post_init__(self) -> None:
@@ -122,13 +126,8 @@ class Rules:
         grid = Grid.of(schema)
         limits = np.array([_limits(schema, place) for place in range(len(features))]).reshape(-1, 2)
         low, high = grid.within(limits[:, 0], limits[:, 1])
-        width = max((len(f.categories) for f in features), default=0)
-        categories = np.zeros((len(features), width + 1), dtype=np.bool_)
-        for i, feature in enumerate(features):
-            for code, category in enumerate(feature.categories):
-                one_way_to_nothing = category is None and feature.direction != 0
-                categories[i, code] = feature.allows(category) and not one_way_to_nothing
-        codes = [f.categories.index(None) if None in f.categories else np.nan for f in features]
+        codes = [np.nan if f.missing_code is None else f.missing_code for f in features]
+        limited = [i for i, f in enumerate(features) if f.range is not None and not f.immutable]
         free = [f.missing and not f.direction and f.range is None for f in features]
         return cls(
             schema=schema,
@@ -138,9 +137,10 @@ class Rules:
             rising=np.array([f.direction > 0 for f in features], dtype=np.bool_),
             falling=np.array([f.direction < 0 for f in features], dtype=np.bool_),
             may_miss=np.array(free, dtype=np.bool_),
-            missing_code=np.array(codes),
+            missing_code=np.array(codes, dtype=np.float64),
             is_category=np.array([f.is_categorical for f in features], dtype=np.bool_),
-            categories=categories,
+            categories=Categories.of(features),
+            limited=np.array(limited, dtype=np.intp),
             grid=grid,
         )
 
@@ -149,61 +149,140 @@ class Rules:
         """Whether any feature is categorical."""
         return bool(self.is_category.any())
 
-    @cached_property
-    def forbids_categories(self) -> bool:
-        """Whether any category that was seen may not be taken."""
-        counts = [len(feature.categories) for feature in self.schema.features]
-        return bool((self.categories.sum(axis=1) < counts).any())
-
     def around(self, x: Rows) -> Bounds:
-        """See the constraints from x: one instance, or one a row."""
+        """See the constraints from x: one instance, or one per row."""
+        outside = self.outside(x)
         if not (self.rising | self.falling).any():
-            return Bounds(self, x, self.low, self.high)
+            return Bounds(self, x, self.low, self.high, outside)
         low = np.where(self.rising, np.fmax(self.low, x), self.low)
         high = np.where(self.falling, np.fmin(self.high, x), self.high)
         # What is missing is neither above nor below anything: a one-way feature stays missing.
         stuck = (self.rising | self.falling) & (np.isnan(x) | (x == self.missing_code))
-        return Bounds(self, x, np.where(stuck, np.inf, low), np.where(stuck, -np.inf, high))
+        return Bounds(self, x, np.where(stuck, np.inf, low), np.where(stuck, -np.inf, high), outside)
 
-    def inside(self, rows: Rows) -> Mask:
-        """Tell which cells lie in the user's own ranges; what is missing always does."""
-        inside = np.ones(rows.shape, dtype=np.bool_)
-        for place, feature in enumerate(self.schema.features):
-            column = rows[:, place]
-            if feature.range is None:
-                continue
-            if feature.is_categorical:
-                allowed = [category is None or feature.allows(category) for category in feature.categories]
-                inside[:, place] = np.array(allowed)[column.astype(np.intp)]
-            else:
-                inside[:, place] = ~((column < feature.range[0]) | (column > feature.range[1]))
-        return inside
+    def outside(self, x: Rows) -> Mask | None:
+        """Tell which cells have to change, as they lie outside the user's own ranges; None if none does.
 
-    def check(self, rows: Rows) -> None:
-        """Refuse instances that lie outside the user's own ranges."""
-        outside = np.argwhere(~self.inside(rows))
-        if len(outside):
-            row, place = outside[0].tolist()
-            feature, what = self.schema.features[place], "x" if len(rows) == 1 else f"X[{row}]"
-            raise ValueError(
-                f"{what} has {feature.name!r} = {feature.label(rows[row, place])!r}, outside "
-                f"ranges[{feature.name!r}] = {feature.range!r}. Widen the range, or leave it out."
-            )
+        What is missing lies in every range.
+        """
+        if not len(self.limited):
+            return None
+        values = x[..., self.limited]
+        low, high = self._ranges
+        outside = (values < low) | (values > high)
+        category = self.is_category[self.limited]
+        if category.any():
+            codes = values[..., category].astype(np.intp)
+            kept = self.categories.keeps(self.limited[category], codes)
+            outside[..., category] = ~kept
+        if not outside.any():
+            return None
+        result = np.zeros(x.shape, dtype=np.bool_)
+        result[..., self.limited] = outside
+        return result
+
+    @cached_property
+    def _ranges(self) -> tuple[Row, Row]:
+        """The user's own ranges of the limited features; all of them, where these are categories."""
+        every = (-np.inf, np.inf)
+        some = [self.schema.features[i] for i in self.limited]
+        pairs = [f.range if f.range is not None and not f.is_categorical else every for f in some]
+        low, high = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+        return low, high
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Which categories may be taken, all features one after another."""
+
+    starts: NDArray[np.intp]  # where those of a feature start
+    may_take: Mask
+    may_keep: Mask  # x's own category can be one that may not be taken: a missing one
+    entries: NDArray[np.intp]  # the nearest code that may be taken from each
+    forbids: bool  # whether any may not be taken
+
+    @classmethod
+    def of(cls, features: Sequence[Feature]) -> Categories:
+        """Gather the categories of all features."""
+        sizes = [len(feature.categories) for feature in features]
+        allowed = np.array([f.allows(c) for f in features for c in f.categories], dtype=np.bool_)
+        missing = np.array([c is None for f in features for c in f.categories], dtype=np.bool_)
+        one_way = np.repeat([f.direction != 0 for f in features], sizes).astype(np.bool_)
+        may_take = allowed & ~(missing & one_way)
+        starts = np.cumsum([0, *sizes])[:-1].astype(np.intp)
+        entries = [np.arange(size) for size in sizes]
+        for place, feature in enumerate(features):
+            if feature.is_categorical and feature.range is not None:
+                codes = np.flatnonzero(may_take[starts[place] : starts[place] + sizes[place]])
+                entries[place] = _nearest(codes, sizes[place], feature.direction)
+        none = np.empty(0, dtype=np.intp)
+        return cls(starts, may_take, allowed | missing, np.concatenate([none, *entries]), not may_take.all())
+
+    def takes(self, feature: NDArray[np.intp], codes: NDArray[np.intp]) -> Mask:
+        """Tell which categories of features may be taken."""
+        return np.asarray(self.may_take[self.starts[feature] + codes])
+
+    def entered(self, feature: NDArray[np.intp], codes: Row) -> Row:
+        """Move codes to the nearest that may be taken; they stay where there is none."""
+        return self.entries[self.starts[feature] + codes.astype(np.intp)].astype(np.float64)
+
+    def keeps(self, feature: NDArray[np.intp], codes: NDArray[np.intp]) -> Mask:
+        """Tell which categories of features may be kept."""
+        return np.asarray(self.may_keep[self.starts[feature] + codes])
+
+
+def _nearest(codes: NDArray[np.intp], size: int, direction: int) -> NDArray[np.intp]:
+    """Find the nearest of some codes from each there is; itself, if there is none that way.
+
+    Examples
+    --------
+    >>> _nearest(np.array([1, 4]), 6, direction=0)
+    array([1, 1, 1, 4, 4, 4])
+    >>> _nearest(np.array([1, 4]), 6, direction=1)
+    array([1, 1, 4, 4, 4, 5])
+    """
+    every = np.arange(size)
+    if not len(codes):
+        return every
+    above, below = np.searchsorted(codes, every), np.searchsorted(codes, every, side="right") - 1
+    up, down = codes[np.minimum(above, len(codes) - 1)], codes[np.maximum(below, 0)]
+    far = size + 1
+    to_up = np.where((above < len(codes)) & (direction >= 0), up - every, far)
+    to_down = np.where((below >= 0) & (direction <= 0), every - down, far)
+    nearest = np.where(to_down <= to_up, down, up)
+    return np.where(np.minimum(to_up, to_down) < far, nearest, every)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The constraints of a schema, seen from x: one instance for all rows, or one a row."""
+    """The constraints of a schema, seen from x: one instance for all rows, or one per row."""
 
     rules: Rules
     x: Rows
     low: Rows
     high: Rows
+    outside: Mask | None = None  # cells of x that have to change
+
+    @cached_property
+    def home(self) -> Rows:
+        """X itself, or what is nearest to it, where it lies outside a range and has to change."""
+        if self.outside is None:
+            return self.x
+        home = np.array(self.x)
+        cells = self._cells(np.atleast_2d(self.x), np.atleast_2d(self.outside))
+        category = self.rules.is_category[cells.feature]
+        settled = self._settled(cells)
+        settled[category] = self.rules.categories.entered(cells.feature[category], cells.own[category])
+        np.atleast_2d(home)[cells.row, cells.feature] = settled
+        return home
 
     def project(self, rows: Rows, free: Mask) -> Rows:
-        """Move rows to admissible ones: what is not free becomes x's, numbers are clipped and stepped."""
-        result = np.where(free & ~self.rules.frozen, rows, self.x)
-        cells = self._cells(result, result != self.x)
+        """Move rows to admissible ones: what is not free becomes x's, numbers are clipped and stepped.
+
+        Where x lies outside a range, what is nearest to it stands in for it.
+        """
+        result = np.where(free & ~self.rules.frozen, rows, self.home)
+        cells = self._cells(result, result != self.home, self.home)
         result[cells.row, cells.feature] = self._settled(cells)
         return result
 
@@ -211,7 +290,7 @@ class Bounds:
         """Move single values of features to admissible ones: one row an x, one column a value."""
         own, low, high = (
             np.broadcast_to(each[..., feature], values.shape).ravel()
-            for each in (self.x, self.low, self.high)
+            for each in (self.home, self.low, self.high)
         )
         places = np.broadcast_to(feature, values.shape).ravel()
         settled = self._settled(_Cells(places, places, values.ravel(), own, (low, high)))
@@ -239,19 +318,22 @@ class Bounds:
             settled = self.rules.grid.settle(cells.values, cells.feature)
             allowed &= (settled == cells.values) | np.isnan(cells.values)
         kept[cells.row[~allowed]] = False
+        if self.outside is not None:
+            kept &= ~((rows == self.x) & self.outside).any(axis=1)
         missing = np.isnan(cells.values) & np.isnan(cells.own)
         differs[cells.row[(cells.values != cells.own) & ~missing]] = True
         return np.asarray(kept & differs)
 
-    def _cells(self, rows: Rows, where: Mask) -> _Cells:
+    def _cells(self, rows: Rows, where: Mask, own: Rows | None = None) -> _Cells:
         """Look at the cells that differ from x: they are few, and all others are admissible."""
         place = np.flatnonzero(where)
         row = place // max(1, rows.shape[1])
         feature = place - row * rows.shape[1]
-        own, low, high = (
-            each.take(place if each.ndim == 2 else feature) for each in (self.x, self.low, self.high)
+        own_values, low, high = (
+            each.take(place if each.ndim == 2 else feature)
+            for each in (self.x if own is None else own, self.low, self.high)
         )
-        return _Cells(row, feature, rows.take(place), own, (low, high))
+        return _Cells(row, feature, rows.take(place), own_values, (low, high))
 
     def _within(self, cells: _Cells) -> Mask:
         """Tell which cells hold an admissible value, steps aside."""
@@ -260,9 +342,9 @@ class Bounds:
         inside = (values >= cells.limits[0]) & (values <= cells.limits[1])
         if rules.has_categories:
             inside &= (np.rint(values) == values) | ~rules.is_category[feature]
-        if rules.forbids_categories:
-            codes = np.where(inside & rules.is_category[feature], values, -1).astype(np.intp)
-            inside &= rules.categories[feature, codes] | (codes < 0)
+        if rules.categories.forbids:
+            category = np.flatnonzero(inside & rules.is_category[feature])
+            inside[category] = rules.categories.takes(feature[category], values[category].astype(np.intp))
         if missing.any():
             inside |= missing & (rules.may_miss[feature] | np.isnan(cells.own))
         return np.asarray(inside)

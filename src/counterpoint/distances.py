@@ -78,7 +78,8 @@ class Distance:
         fixed = np.array([i for i in continuous.tolist() if schema.features[i].immutable], dtype=np.intp)
         if len(continuous):
             numbers = rows[:, continuous]
-            numbers[np.isinf(numbers)] = np.nan  # which only immutable ones can be
+            if len(fixed):  # which alone can be infinite
+                numbers = np.where(np.isinf(numbers), np.nan, numbers)
             median[continuous], mad = _scales(numbers)
             weight[continuous] = 1 / mad / len(continuous)
             lost[continuous] = 1 / len(continuous)

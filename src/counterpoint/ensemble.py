@@ -45,7 +45,7 @@ class Voice:
         features = np.array(self.features, dtype=np.intp)
         features = features[np.isin(features, task.features)]
         if not isinstance(self.explainer, BruteForce | Guided):  # which heed the limit by themselves
-            features = features[: task.max_changes]
+            features = _forced_first(task, features)[: task.max_changes]
         return self.explainer.search(task.narrow(self.known, features, self.stream))
 
 
@@ -204,6 +204,12 @@ class Ensemble(Explainer):
         # Where being apart is worth far more than being close and plausible, the ends of ranges are wanted.
         if self.selection.dispersion > 2 * self.selection.distance + self.selection.implausibility:
             pool.add(stretch(task, finds.rows[starts], finds.of[starts]), "Stretch")
+
+
+def _forced_first(task: Task, features: Places) -> Places:
+    """Put those features first that have to change anyway, of which a limit on changes counts each."""
+    forced = np.flatnonzero(task.forced.any(axis=0))
+    return np.concatenate([forced, features[~np.isin(features, forced)]])
 
 
 def _renumbered(search: Search, places: Places) -> Search:

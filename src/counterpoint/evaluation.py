@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.blackbox import Labels, is_continuous
-from counterpoint.bounds import Rules
 from counterpoint.metrics import as_set, measure, nearest_alike
 from counterpoint.population import Population
 from counterpoint.schema import Row, Rows, Schema
@@ -125,8 +124,6 @@ def _explain_alike(
 ) -> list[tuple[Row, Rows] | None]:
     """Explain the closest known instance decided alike of each answer's x; None where there is none."""
     schema, known = explainer.fitted_.schema, explainer.fitted_.known
-    # Explainers refuse to explain what lies outside the user's own ranges.
-    known = known.take(np.flatnonzero(Rules.of(schema).inside(known.rows).all(axis=1)))
     rows = np.stack([answer.row for answer in answers])
     places = nearest_alike(rows, [answer.decision for answer in answers], known, wanted.flips)
     # Neighbours often share their nearest one, which is then explained once.

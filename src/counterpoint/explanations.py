@@ -6,6 +6,7 @@ Nothing is computed before it is asked for, so that a hundred thousand answers a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from counterpoint import render, sentences
 from counterpoint.answer_json import Document
 from counterpoint.explanation import Explanation
+from counterpoint.joining import join, recode
 from counterpoint.problems import Problem
 from counterpoint.schema import Schema
 from counterpoint.shortfall import total
@@ -72,7 +74,7 @@ class Explanations(Sequence[Explanation]):
         self._items = tuple(items)
         self.schema = schema or (self._items[0].schema if self._items else _NO_COLUMNS)
         if any(item.schema is not self.schema and item.schema != self.schema for item in self._items):
-            raise ValueError("Explanations must be of one schema, got items of several.")
+            self.schema, self._items = _joined(self._items)
         self.model_calls = sum(i.model_calls for i in self._items) if model_calls is None else model_calls
         self.model_rows = sum(i.model_rows for i in self._items) if model_rows is None else model_rows
         self.instances = _index(instances, len(self._items))
@@ -198,6 +200,22 @@ class Explanations(Sequence[Explanation]):
         cells = bool(self.schema.form.shape)
         listed = tuple((str(name), float(share)) for name, share in shares.items() if share and not cells)
         return render.Summary(facts, listed, tuple(notes))
+
+
+def _joined(items: Sequence[Explanation]) -> tuple[Schema, tuple[Explanation, ...]]:
+    """Bring answers of several runs to one schema, which knows the immutable values of all."""
+    schema = join([item.schema for item in items])
+    if schema is None:
+        raise ValueError("Explanations must be of one schema, got items of several.")
+    return schema, tuple(
+        replace(
+            item,
+            schema=schema,
+            row=recode(item.row, item.schema, schema),
+            rows=recode(item.rows, item.schema, schema),
+        )
+        for item in items
+    )
 
 
 def _index(labels: Any, count: int) -> pd.Index:

@@ -115,7 +115,7 @@ def restored(task: Task, rows: Rows, of: Places) -> Candidates:
     origin = np.concatenate(origins)
 
     def put_back(rank: Rows, origin: Places, back: Row) -> Rows:
-        return np.where(rank[origin] < back[:, None], task.x[of[origin]], rows[origin])
+        return np.where(rank[origin] < back[:, None], task.home[of[origin]], rows[origin])
 
     dearest = in_blocks(rows.shape[1], _ranks, np.where(differs, -prices, np.inf))
     # What does not change comes last in one order and first in the other: putting it back changes nothing.
@@ -140,11 +140,11 @@ def exchanged(task: Task, rows: Rows, of: Places) -> Candidates:
     singles, prices = Singles.of(task, BINS), task.prices(rows, of)
     dearest, each = prices.argmax(axis=1), np.arange(len(rows))
     without = rows.copy()
-    without[each, dearest] = task.x[of, dearest]
+    without[each, dearest] = task.home[of, dearest]
     first, _ = distinct(without, of, each)
     useful = singles.prices[of[first]] < prices[first, dearest[first]][:, None]
     useful &= singles.feature != dearest[first, None]
-    gain = Surrogate.of(task).gain(singles.values, task.x[:, singles.feature], singles.feature)
+    gain = Surrogate.of(task).gain(singles.values, task.home[:, singles.feature], singles.feature)
     places, single = _best(np.where(useful, gain[of[first]], -np.inf), task.affordable(EXCHANGES))
     origins = first[places]
     candidates = without[origins]
@@ -169,7 +169,7 @@ def shrink(task: Task, rows: Rows, of: Places, rounds: int = 2) -> Refinement:
     """Move changed numbers towards x while the row still flips: all together, and each by itself."""
     origins, moves = _lines(task, rows, of)
     of_line, far = of[origins], rows[origins]
-    near = np.where(moves, task.x[of_line], far)
+    near = np.where(moves, task.home[of_line], far)
     each = np.arange(len(far))
     for _ in range(rounds if len(far) else 0):
         question = _between(task, near, far, of_line)
@@ -202,7 +202,7 @@ def stretch(task: Task, rows: Rows, of: Places) -> Search:
     origins, moves = _lines(task, rows, of)
     of_line, rows = of[origins], rows[origins]
     bounds = task.rules.around(task.x[of_line])
-    end = np.where(rows > task.x[of_line], bounds.high, bounds.low)
+    end = np.where(rows > task.home[of_line], bounds.high, bounds.low)
     with np.errstate(invalid="ignore"):  # what does not move can be infinite
         further = [np.where(moves, rows + (end - rows) * part, rows) for part in STRETCHES]
     yield task.project(np.concatenate(further), np.tile(of_line, len(STRETCHES)))

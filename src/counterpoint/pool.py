@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from counterpoint.blackbox import Labels, ModelError
 from counterpoint.bounds import Mask
+from counterpoint.distances import changed
 from counterpoint.distinct import distinct
 from counterpoint.engine import AnySearch, Budget, Lockstep, Reply
 from counterpoint.schema import Rows
@@ -177,7 +178,7 @@ class Pool:
             labels = _filled(self.task.decisions[of], labels, ~lost)
         keep = np.flatnonzero(self.task.flips(labels))
         if self.task.max_changes is not None:
-            few = self.task.changed(rows[keep], of[keep]).sum(axis=1) <= self.task.max_changes
+            few = changed(rows[keep], self.task.x[of[keep]]).sum(axis=1) <= self.task.max_changes
             keep = keep[few]
         self.counts += np.bincount(of[keep], minlength=len(self.task))
         self._kept.append((rows[keep], of[keep], labels[keep], owners[keep]))

@@ -122,11 +122,12 @@ def _read_numbers(feature: Feature, values: Column, dtype: np.dtype[Any] | None)
     numbers, no_number = _floats(values, missing)
     whole = feature.step is not None or values.dtype.kind in "iu"
     infinite = np.isinf(numbers)
-    beyond = whole & (np.abs(numbers) > EXACT) & ~infinite
+    beyond = _beyond(values, numbers) & whole & ~infinite
     held, lost, rule = _held(numbers, dtype)
     if feature.immutable:
+        inexact = _differ(values, numbers, beyond)
         return _kept(feature, held, missing, lost | infinite)._replace(
-            faults=_faults((no_number, _NO_NUMBER), (beyond, _BEYOND))
+            faults=_faults((no_number, _NO_NUMBER), (inexact, _INEXACT))
         )
     return Reading(
         feature,
@@ -146,6 +147,20 @@ def _kept(feature: Feature, numbers: Row, missing: Mask, odd: Mask) -> Reading:
     gone = bool(missing.any()) and not feature.missing
     new = (*np.unique(numbers[odd]).tolist(), *([None] * gone))
     return Reading(replace(feature, missing=True) if gone else feature, numbers, new=new)
+
+
+def _beyond(values: Column, numbers: Row) -> Mask:
+    """Mark what lies beyond the whole numbers that are all exact as floats."""
+    size = np.abs(numbers)
+    return np.asarray((size > EXACT) | _differ(values, numbers, size == EXACT))
+
+
+def _differ(values: Column, numbers: Row, where: Mask) -> Mask:
+    """Mark values that a float does not hold exactly, of some."""
+    differ = np.zeros(len(values), dtype=np.bool_)
+    for row in np.flatnonzero(where).tolist():
+        differ[row] = int(values[row]) != int(numbers[row])
+    return differ
 
 
 def _floats(values: Column, missing: Mask) -> tuple[Row, Mask]:
@@ -213,5 +228,9 @@ _NO_NUMBER = "It is not a number. Give one, or name the column in categorical= a
 _BEYOND = (
     "It is a whole number beyond 2**53, which is not exact as a float. Name the column in immutable= or "
     "categorical= if it is an id."
+)
+_INEXACT = (
+    "It is a whole number that is not exact as a float, unlike the known ones. Name the column in "
+    "categorical= and fit again."
 )
 _UNHASHABLE = "It cannot be a category. Turn the column into columns of numbers or categories."

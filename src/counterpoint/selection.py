@@ -96,7 +96,7 @@ class Selection:
         chosen = [self._cheapest(cost, finds.places(instance), k) for instance in range(len(task))]
         for instances in _alike(chosen, task.x.shape[1]):
             places = np.stack([chosen[instance] for instance in instances])
-            picks = self._choose(task, task.x[instances], finds.rows[places], cost[places], k)
+            picks = self._choose(task, task.home[instances], finds.rows[places], cost[places], k)
             for instance, pick in zip(instances, picks, strict=True):
                 chosen[instance] = chosen[instance][pick[pick >= 0]]
         return chosen

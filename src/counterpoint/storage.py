@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from decimal import Decimal
 from typing import Any
@@ -147,7 +148,12 @@ def value_from_plain(plain: Plain) -> Any:
     if tag == "interval":
         left, right, closed = (value_from_plain(part) for part in content)
         return pd.Interval(left, right, closed)
-    readers = {"float": float, "decimal": Decimal, "bytes": base64.b64decode, **MOMENTS}
+    readers: dict[str, Callable[[Any], Any]] = {
+        "float": float,
+        "decimal": Decimal,
+        "bytes": base64.b64decode,
+        **MOMENTS,
+    }
     if tag not in readers:
         raise ValueError(f"The saved data holds a value of the unknown type {tag!r}.")
     return readers[tag](content)

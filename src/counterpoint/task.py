@@ -109,7 +109,9 @@ class Task:
 
     def project(self, rows: Rows, of: Places) -> Question:
         """Move rows to admissible ones that differ from x in this task's features only."""
-        projected = self._with_x(lambda rows, x: self.rules.around(x).project(rows, self.free), rows, of)
+        projected = self._with(
+            self.x, lambda rows, x: self.rules.around(x).project(rows, self.free), rows, of
+        )
         return Question(projected, of)
 
     def flips(self, labels: Labels) -> Mask:
@@ -117,20 +119,37 @@ class Task:
         return self.target.flips(labels, self.decisions[0])
 
     def distance(self, rows: Rows, of: Places) -> Row:
-        """Measure the distance of each row from its x."""
-        return self._with_x(self.known.distance.from_x, rows, of)
+        """Measure the distance of each row from its home."""
+        return self._with(self.home, self.known.distance.from_x, rows, of)
 
     def prices(self, rows: Rows, of: Places) -> Rows:
-        """Measure the price of each change from x; a row's prices sum to its distance."""
-        return self._with_x(self.known.distance.prices, rows, of)
+        """Measure the price of each change from home; a row's prices sum to its distance."""
+        return self._with(self.home, self.known.distance.prices, rows, of)
 
     def changed(self, rows: Rows, of: Places) -> Mask:
-        """Tell which cells differ from x."""
-        return self._with_x(changed, rows, of)
+        """Tell which cells differ from home."""
+        return self._with(self.home, changed, rows, of)
 
     def admissible(self, rows: Rows, of: Places) -> Mask:
         """Tell which rows keep every constraint, and are not x itself."""
-        return self._with_x(lambda rows, x: self.rules.around(x).admissible(rows), rows, of)
+        return self._with(self.x, lambda rows, x: self.rules.around(x).admissible(rows), rows, of)
+
+    @cached_property
+    def home(self) -> Rows:
+        """Where the search starts from: each x, moved inside its ranges where it lies outside."""
+        return self.rules.around(self.x).home
+
+    def entries(self) -> Search:
+        """Ask whether it flips the decision that an x outside a range moves inside."""
+        outside = np.flatnonzero(self.forced.any(axis=1))
+        if len(outside):
+            yield Question(self.home[outside], outside)
+
+    @cached_property
+    def forced(self) -> Mask:
+        """Which features of each x have to change, as they lie outside a range."""
+        outside = self.rules.outside(self.x)
+        return np.zeros(self.x.shape, dtype=np.bool_) if outside is None else outside
 
     def unlike(self) -> Places:
         """Places of the known instances that are decided differently; of all of them if none is."""
@@ -172,11 +191,11 @@ class Task:
         free[self.features] = True
         return free & ~self.rules.frozen
 
-    def _with_x(
-        self, work: Callable[[Rows, Rows], NDArray[Scalar]], rows: Rows, of: Places
+    def _with(
+        self, x: Rows, work: Callable[[Rows, Rows], NDArray[Scalar]], rows: Rows, of: Places
     ) -> NDArray[Scalar]:
-        """Do row-wise work on rows and the x that each is about."""
-        return in_blocks(self.x.shape[1], lambda rows, of: work(rows, self.x[of]), rows, of)
+        """Do row-wise work on rows and the x, or its home, that each is about."""
+        return in_blocks(x.shape[1], lambda rows, of: work(rows, x[of]), rows, of)
 
     def _find_unlike(self) -> Places:
         flips = self.flips(self.known.labels)

@@ -22,7 +22,7 @@ class Singles(NamedTuple):
     def of(cls, task: Task, bins: int) -> Singles:
         """Give each x each value of each feature, one feature at a time."""
         feature, value = task.once(("values", bins), lambda: _values(task, bins))
-        own = task.x[:, feature]
+        own = task.home[:, feature]
         values = task.rules.around(task.x).settle(np.broadcast_to(value, own.shape), feature)
         prices = task.known.distance.prices(values, own, feature)
         prices[~changed(values, own)] = np.inf
@@ -30,7 +30,7 @@ class Singles(NamedTuple):
 
     def rows(self, task: Task, of: Places, single: Places) -> Rows:
         """Make rows of some changes, each of the x of one instance."""
-        rows = task.x[of]
+        rows = task.home[of]
         rows[np.arange(len(of)), self.feature[single]] = self.values[of, single]
         return rows
 

@@ -263,6 +263,7 @@ class Explainer(ABC):
     def _answer(self, answers: Answers, group: Places) -> Asking:
         """Search for counterfactuals of some instances and choose among what was found."""
         task, pool = answers.open(group)
+        pool.add(task.entries(), type(self).__name__)
         yield from self.gather(task, pool)
         finds = pool.finds()
         answers.close(group, pool, finds, self.choose(task, finds))

@@ -54,7 +54,7 @@ class Guided(Explainer):
         """Ask about the most promising single changes and pairs of them."""
         singles = Singles.of(task, self.bins)
         feature = singles.feature
-        score = Surrogate.of(task).gain(singles.values, task.x[:, feature], feature)
+        score = Surrogate.of(task).gain(singles.values, task.home[:, feature], feature)
         first = promising(score, singles.prices, task.affordable(self.singles))
         of = np.repeat(np.arange(len(task)), first.shape[1])
         candidates = [Question(singles.rows(task, of, first.ravel()), of)]

@@ -53,7 +53,7 @@ def ways(schema: Schema, row: Row, rows: Rows) -> Ways:
     """
     numbers = np.array([not feature.is_categorical for feature in schema.features])
     # A missing number is neither more nor less than another.
-    signs = np.nan_to_num(np.sign(rows - row)) * numbers
+    signs = ((rows > row) * 1.0 - (rows < row)) * numbers
     return np.asarray(signs.T[changed(rows, row).any(axis=0)], dtype=np.int8)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from counterpoint import metrics
 from counterpoint.answers import Fitted
 from counterpoint.blackbox import is_continuous
-from counterpoint.bounds import Rules
 from counterpoint.distances import changed
 from counterpoint.explainers import Explainer
 from counterpoint.explanation import Explanation
+from counterpoint.joining import join
 from counterpoint.metrics import Measures
 from counterpoint.render import Card, Line, card
 from counterpoint.report.landscape import Landscape
@@ -81,7 +81,7 @@ def one(explanation: Explanation, explainer: Explainer, *, target: Any = None, s
     '3 of the 3 asked for were found.'
     """
     fitted = explainer.fitted_
-    if explanation.schema != fitted.schema:
+    if join([fitted.schema, explanation.schema]) is None:
         raise ValueError("The explanation is of other features than the explainer knows; give its own.")
     wanted = _wanted(explanation, fitted, target)
     shaped = bool(fitted.schema.form.shape)
@@ -155,7 +155,6 @@ def _measured(explanation: Explanation, explainer: Explainer, wanted: Target, se
 def _alike(explanation: Explanation, explainer: Explainer, wanted: Target) -> tuple[Row, Rows] | None:
     """Explain the known instance most like x that is decided as x is."""
     schema, known = explainer.fitted_.schema, explainer.fitted_.known
-    known = known.take(np.flatnonzero(Rules.of(schema).inside(known.rows).all(axis=1)))
     if not len(explanation) or not len(known.rows):
         return None
     (place,) = metrics.nearest_alike(explanation.row[None], [explanation.decision], known, wanted.flips)

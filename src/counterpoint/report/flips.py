@@ -74,9 +74,9 @@ def _counts(rows: Rows, x: Rows, starts: NDArray[np.intp], ordered: NDArray[np.b
     masks = changed(rows, x)
     alone = masks.sum(axis=1) == 1
     # A missing number is neither more nor less than another.
-    ways = np.nan_to_num(rows - x) * ordered
+    more, less = (rows > x) & ordered, (rows < x) & ordered
     of_instances = np.logical_or.reduceat(masks, starts, axis=0)
-    return [each.sum(axis=0) for each in (masks, of_instances, masks[alone], ways > 0, ways < 0)]
+    return [each.sum(axis=0) for each in (masks, of_instances, masks[alone], more, less)]
 
 
 def _ordered(schema: Schema) -> NDArray[np.bool_]:
