@@ -23,7 +23,6 @@ from benchmarks.models import SEED, train
 from benchmarks.results import Figure
 from benchmarks.speed import NAME
 
-TREE = "sklearn.tree._tree.Tree"
 PAUSE = 0.2  # seconds between looks at a running process
 
 
@@ -46,7 +45,7 @@ def make_files(folder: Path, rows: int) -> list[str]:
     skops.io.dump(trained.model, folder / "model.skops")
     trained.known.to_csv(folder / "known.csv", index=False)
     resampled(trained.data.X_test, rows).to_parquet(folder / "rows.parquet", index=False)
-    command = [sys.executable, "-m", "counterpoint.cli", "explain", "--quiet", "--trust", TREE]
+    command = [sys.executable, "-m", "counterpoint.cli", "explain", "--quiet"]
     command += ["--model", f"{folder / 'model.skops'}", "--data", f"{folder / 'known.csv'}"]
     command += ["--rows", f"{folder / 'rows.parquet'}"]
     return [*command, "--immutable", ",".join(trained.data.immutable)]

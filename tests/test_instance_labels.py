@@ -162,7 +162,8 @@ def test_there_is_one_label_an_answer(answers):
         cp.Explanations(answers, instances=["a", "b"])
 
 
-def test_the_command_numbers_rows_from_the_files_first_whatever_their_labels(answers):
-    table = tidy(Part(100, answers, pd.DataFrame(index=range(3))))
+def test_the_command_names_rows_by_their_places_in_the_file(answers):
+    numbered = cp.Explanations(answers, instances=pd.RangeIndex(100, 103))
+    table = tidy(Part(numbered, pd.DataFrame(index=range(3))))
     assert table["instance"].tolist() == [100, 100, 102, 102]
     assert table["changes"].tolist() == ["income"] * 4

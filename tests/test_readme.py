@@ -5,11 +5,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 import skops.io
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -58,11 +61,12 @@ def test_the_readme_runs() -> None:
     assert len(names["explanations"]) == 40
 
 
-def test_three_commands_lead_from_a_csv_and_a_skops_file_to_a_report(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [LogisticRegression(), RandomForestClassifier(50, random_state=0)])
+def test_three_commands_lead_from_a_csv_and_a_skops_file_to_a_report(tmp_path: Path, kind: Any) -> None:
     table = applicants(300).drop(columns="education")
     granted = np.where(table["amount"] / 10_000 + table["duration"] / 40 < 1.5, "yes", "no")
     encoder = make_column_transformer((OneHotEncoder(), ["sex", "purpose"]), remainder=StandardScaler())
-    model = make_pipeline(encoder, LogisticRegression()).fit(table, granted)
+    model = make_pipeline(encoder, kind).fit(table, granted)
     skops.io.dump(model, tmp_path / "credit.skops")
     table.assign(granted=granted).to_csv(tmp_path / "train.csv", index=False)
     refused = table[model.predict(table) == "no"]

@@ -104,7 +104,8 @@ def test_without_an_output_every_row_is_a_table(explain, capsys):
 def test_fewer_than_asked_for_is_exit_code_1_and_says_how_many(explain, capsys):
     assert explain(*MANY, "--immutable", "amount,duration,job", "-k", "2", "--out", "none.csv") == 1
     assert re.search(
-        r"\d+ got fewer counterfactuals than asked for and \d+ none\. The first is row \d+: ",
+        r"30 rows explained\. \d+ of 30 rows got fewer than 2 counterfactuals, \d+ of them none\. "
+        r"The first is row \d+: ",
         capsys.readouterr().err,
     )
     assert explain(*ONE, "--immutable", "amount,duration,job") == 1

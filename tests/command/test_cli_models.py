@@ -14,7 +14,7 @@ import torch
 import xgboost
 from applicants import applicants, decisions
 from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 NUMBERS = ["age", "amount", "duration"]
@@ -161,11 +161,13 @@ def test_a_regressor_is_asked_for_an_interval(found, capsys):
 
 
 def test_types_that_skops_does_not_know_must_be_trusted(found, capsys):
-    skops.io.dump(RandomForestClassifier(5, random_state=0).fit(KNOWN[NUMBERS], REFUSED), "forest.skops")
+    boosted = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(KNOWN[NUMBERS], REFUSED)
+    skops.io.dump(boosted, "boosted.skops")
     with pytest.raises(FileNotFoundError):
-        found("forest.skops", code=2)
-    assert "--trust sklearn.tree._tree.Tree" in capsys.readouterr().err
-    assert len(found("forest.skops", "--trust", "sklearn.tree._tree.Tree"))
+        found("boosted.skops", code=2)
+    kind = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+    assert f"--trust {kind}" in capsys.readouterr().err
+    assert len(found("boosted.skops", "--trust", kind))
 
 
 @pytest.mark.parametrize("name", ["model.pkl", "model.joblib"])
@@ -196,6 +198,15 @@ def test_other_columns_than_the_models_are_named(explain, capsys):
     pd.read_csv("known.csv").assign(id=range(300)).to_csv("more.csv", index=False)
     assert explain("--row", "x.json", data="more.csv") == 2
     assert explain("--row", "x.json", "--drop", "id", data="more.csv") == 0
+
+
+def test_a_model_that_ends_the_program_is_an_error(explain, capsys):
+    Path("ending.py").write_text("import sys\nsys.exit(0)\n")
+    assert explain("--row", "x.json", model="ending:decide") == 2
+    assert "ending:decide cannot be imported: it called sys.exit(0)" in capsys.readouterr().err
+    Path("ending_later.py").write_text("import sys\n\ndef decide(table):\n    sys.exit(0)\n")
+    assert explain("--row", "x.json", model="ending_later:decide") == 3
+    assert "The model called sys.exit(0)" in capsys.readouterr().err
 
 
 def test_a_model_that_fails_is_exit_code_3(explain, capsys):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import traceback
 import warnings
 from collections.abc import Sequence
@@ -16,6 +14,7 @@ from counterpoint.cli.listing import add_datasets
 from counterpoint.cli.options import add_explain
 from counterpoint.cli.problems import Exit, exit_of, sentence
 from counterpoint.cli.study import add_study
+from counterpoint.cli.terminal import close_stdout, flush, tell
 
 __all__ = ["main", "parser"]
 
@@ -33,15 +32,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             if not options.debug:
                 warnings.simplefilter("ignore")
-            return int(options.do(options) or Exit.DONE)
+            code = int(options.do(options) or Exit.DONE)
+            flush()
+            return code
     except BrokenPipeError:
-        # Whoever read our output has seen enough, as `head` does. Python would complain at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return int(Exit.DONE)
-    except (Exception, KeyboardInterrupt) as error:
+        close_stdout()
+        return int(Exit.CLOSED)
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
         if options.debug:
             traceback.print_exception(error)
-        print(f"counterpoint: {sentence(error)}", file=sys.stderr)
+        tell(sentence(error))
         return int(exit_of(error))
 
 

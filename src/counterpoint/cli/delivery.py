@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from itertools import repeat
 from pathlib import Path
 
 from counterpoint.cli.outputs import Output, opened
 from counterpoint.cli.parts import Part
+from counterpoint.cli.problems import InputError
+from counterpoint.files import destination, draft_of, put_in_place
 
 
 class Tally(Output):
     """How many rows got what they asked for."""
 
     def __init__(self) -> None:
-        self.rows = self.fewer = self.none = self.already = 0
-        self._first = ""
+        self.rows = self.skipped = self.fewer = self.none = self.already = 0
+        self._asked, self._first = 0, ""
 
     def add(self, part: Part) -> None:
         """Count a part."""
         self.rows += len(part.explanations)
-        for number, item in enumerate(part.explanations, start=part.start + 1):
+        for place, item in part.numbered():
             if item.shortfall is None:
                 continue
             if item.shortfall.already:
@@ -28,30 +31,50 @@ class Tally(Output):
                 continue
             self.none += not len(item)
             self.fewer += bool(len(item))
-            self._first = self._first or f"The first is row {number}: {item.shortfall.reason}."
+            self._asked = item.shortfall.asked
+            self._first = self._first or f"The first is row {place + 1:,}: {item.shortfall.reason}."
 
     def __str__(self) -> str:
-        text = f"{self.rows:,} row{'s' * (self.rows != 1)} explained"
-        text += f", {self.already:,} of which already had the decision" if self.already else ""
-        if self.none or self.fewer:
-            text += f"; {self.fewer:,} got fewer counterfactuals than asked for and {self.none:,} none"
+        rows = f"{self.rows:,} row{'s' * (self.rows != 1)}"
+        text = f"{rows} explained"
+        text += f", {self.skipped:,} skipped" if self.skipped else ""
+        text += f". {self.already:,} of {rows} already had the decision" if self.already else ""
+        if fewer := self.fewer + self.none:
+            text += f". {fewer:,} of {rows} got fewer than {self._asked:,} counterfactuals"
+            text += f", {self.none:,} of them none" if self.none else ""
         return f"{text}. {self._first}".rstrip()
 
 
-def deliver(parts: Iterable[Part], files: Sequence[Path], groups: tuple[str, ...], *others: Output) -> None:
-    """Hand parts to outputs; files are put in their places when all of them are whole."""
-    # Always of the same name, so that what a killed run leaves is overwritten by the next.
-    drafts = {path: path.with_name(f".{path.stem}.draft{path.suffix}") for path in files}
+def deliver(
+    parts: Iterable[Part],
+    files: Sequence[Path],
+    groups: tuple[str, ...],
+    *others: Output,
+    rows: int | None = None,
+) -> None:
+    """Hand parts to outputs; files are put in their places when all of them are whole.
+
+    If the parts do not hold as many rows as there must be, nothing is replaced.
+    """
+    drafts = {destination(path): draft_of(destination(path)) for path in files}
+    endings = [path.suffix.lower() for path in files]
+    delivered = 0
     try:
         with ExitStack() as stack:
-            outputs = [stack.enter_context(opened(draft, groups)) for draft in drafts.values()]
+            opening = map(opened, drafts.values(), endings, repeat(groups))
+            outputs = [*map(stack.enter_context, opening), *others]
             for part in parts:
-                for output in (*outputs, *others):
+                delivered += len(part.explanations)
+                for output in outputs:
                     output.add(part)
-            for output in (*outputs, *others):
+            if rows is not None and delivered != rows:
+                raise InputError(
+                    f"The parts hold {delivered:,} of the {rows:,} explained rows, so nothing was replaced. "
+                    f"The same command explains the others again."
+                )
+            for output in outputs:
                 output.finish()
-        for path, draft in drafts.items():
-            draft.replace(path)
+        put_in_place(drafts)
     finally:
         for draft in drafts.values():
             draft.unlink(missing_ok=True)

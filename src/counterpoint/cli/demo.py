@@ -20,8 +20,6 @@ from counterpoint.cli.problems import Exit, need
 from counterpoint.datasets import load_table
 
 LABEL = "decision"
-# Of what a forest holds, the one type that skops leaves to the user to trust.
-TREE = "sklearn.tree._tree.Tree"
 GROUPS = ("personal_status_sex", "age")
 
 
@@ -85,9 +83,9 @@ def make_files(folder: Path) -> Files:
 
 def _job(files: Files, rows: Path, **more: Any) -> Job:
     question = Question(target=LABEL, limits=read_limits(files.constraints), k=3)
-    return Job(Request(str(files.model), trusted=(TREE,)), files.data, rows, question, **more)
+    return Job(Request(str(files.model)), files.data, rows, question, **more)
 
 
 def _command(files: Files, more: str) -> str:
     lines = [f"counterpoint explain --model {files.model} --data {files.data} --target {LABEL}"]
-    return " \\\n    ".join([*lines, f"--trust {TREE} -k 3 --constraints {files.constraints}", more])
+    return " \\\n    ".join([*lines, f"-k 3 --constraints {files.constraints}", more])

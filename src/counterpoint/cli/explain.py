@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
 from counterpoint.answers import IncompleteError
-from counterpoint.blackbox import ModelError
+from counterpoint.blackbox import ModelError, is_continuous
 from counterpoint.cli.columns import Columns
 from counterpoint.cli.delivery import Tally, deliver
+from counterpoint.cli.invalid import Invalid, gathering
 from counterpoint.cli.job import Job
+from counterpoint.cli.lock import only_run
 from counterpoint.cli.models import Opened, open_model
 from counterpoint.cli.outputs import TEXTS, Output
 from counterpoint.cli.parts import Part, Store
 from counterpoint.cli.problems import Exit, InputError
 from counterpoint.cli.tables import count_rows, read_parts, read_table
-from counterpoint.cli.terminal import Cards
+from counterpoint.cli.terminal import Cards, Messages, Printer, tell
 from counterpoint.cli.wanted import wanted
 from counterpoint.ensemble import Ensemble
 from counterpoint.explainers import Explainer
 from counterpoint.explanation import Explanation
 from counterpoint.explanations import Explanations
+from counterpoint.files import destination, remove_drafts
+from counterpoint.problems import Problem
 from counterpoint.selection import NAMED
+from counterpoint.view import Direct
 
 
 @dataclass(frozen=True)
@@ -70,13 +75,14 @@ class Session:
                 raise InputError(
                     f"--groups must name columns of {self.job.rows}, got {missing}. Known: {list(frame)}."
                 )
+            frame.index = pd.RangeIndex(start, start + len(frame))  # by which answers name their rows
             yield start, frame
             start += len(frame)
 
-    def check_part(self, start: int, frame: pd.DataFrame) -> None:
-        """Refuse rows that cannot be explained."""
+    def problems(self, start: int, frame: pd.DataFrame) -> list[Problem]:
+        """Find what keeps rows from being explained."""
         with self._telling_where(start, frame):
-            self.explainer.check(self.columns.take(frame, self.job.groups))
+            return self.explainer.problems(self.columns.take(frame, self.job.groups))
 
     def explain_part(self, start: int, frame: pd.DataFrame) -> Part:
         """Explain some rows together."""
@@ -88,12 +94,28 @@ class Session:
                     question.k,
                     target=self.target,
                     max_changes=question.max_changes,
+                    invalid="skip" if self.job.skip_invalid else "raise",
                     progress=False,
                 )
         except IncompleteError as error:
             place, first = min(error.failed.items())
             raise ModelError(f"The model failed on row {start + place + 1:,} of {rows}: {first}") from error
-        return Part(start, explanations, frame[list(self.job.groups)])
+        return Part(explanations, frame.loc[explanations.instances, list(self.job.groups)])
+
+    def holds(self, part: Part) -> bool:
+        """Ask the model again about the answers of a part; tell whether it still says the same."""
+        answers, blackbox = part.explanations, self.explainer.fitted_.blackbox
+        if not len(answers):
+            return True
+        said = np.array([label for each in answers for label in (each.decision, *each.labels)])
+        view = Direct(answers.schema)
+        says = blackbox.seen_by(view).predict(
+            np.vstack([row for each in answers for row in (each.row, *each.rows)])
+        )
+        if said.shape == says.shape and said.dtype.kind == "f" and is_continuous(says, blackbox.model):
+            # Their last digits may depend on what else is in a call.
+            return bool(np.isclose(says, said).all())
+        return bool(said.tolist() == says.tolist())
 
     @contextmanager
     def _telling_where(self, start: int, frame: pd.DataFrame) -> Iterator[None]:
@@ -102,9 +124,7 @@ class Session:
             yield
         except (ValueError, TypeError, InputError) as error:
             where = f"Rows {start + 1:,} to {start + len(frame):,} of {self.job.rows}"
-            # The library counts from the part's first row, the user from the file's.
-            why = re.sub(r"\bX\[(\d+)\]", lambda place: f"row {start + int(place[1]) + 1:,}", str(error))
-            raise InputError(f"{where}: {why}") from error
+            raise InputError(f"{where}: {error}") from error
 
     def explain_one(self) -> tuple[Part, Explanation]:
         """Explain the only row."""
@@ -118,34 +138,55 @@ class Session:
             target=self.target,
             max_changes=question.max_changes,
         )
-        return Part(0, Explanations([explanation]), frame[list(self.job.groups)]), explanation
+        return Part(Explanations([explanation]), frame[list(self.job.groups)]), explanation
 
 
 def explain(job: Job) -> Exit:
     """Do what a job says; the exit code tells whether every row got all that it asked for."""
     job.check()
+    with only_run(job.outputs):
+        for path in job.outputs:
+            remove_drafts(destination(path))
+        return _explain(job)
+
+
+def _explain(job: Job) -> Exit:
     opened = open_model(job.model)
+    job.keep_apart([opened.file])
     session = Session.of(job, opened)
-    tally = Tally()
+    tally, printer = Tally(), Printer(_printed(job))
     if job.is_one:
-        _one(session, tally)
+        _one(session, tally, printer)
     else:
-        _check(session)
-        _many_kept(session, opened, tally) if job.files else _many_printed(session, tally)
-    written = f" Written: {', '.join(map(str, job.files))}." if job.files else ""
+        invalid = _check(session)
+        tally.skipped = invalid.count
+        rows = invalid.rows - invalid.count
+        _many_kept(session, opened, tally, printer, rows) if job.files else _many_printed(session, tally)
+    written = f" Written: {', '.join(map(str, job.outputs))}." if job.outputs else ""
     _say(job, f"{tally}{written}")
+    if printer.is_closed:
+        return Exit.CLOSED
+    if tally.skipped:
+        return Exit.SKIPPED
     return Exit.SHORT if tally.fewer or tally.none else Exit.DONE
 
 
-def _check(session: Session) -> None:
+def _check(session: Session) -> Invalid:
     """Look at all rows first: what is wrong with the last is known at once, not after a night's work."""
-    with _progress(session.job, "checking") as bar:
-        for start, frame in session.frames(session.job.part):
-            session.check_part(start, frame)
+    job = session.job
+    with gathering(job.rows, job.skipped) as invalid, _progress(job, "checking") as bar:
+        for start, frame in session.frames(job.part):
+            invalid.add(start, len(frame), session.problems(start, frame))
             bar.update(len(frame))
+    if not job.skip_invalid:
+        invalid.refuse()
+    invalid.refuse_all()
+    if invalid.count:
+        _say(job, invalid.text("cannot be explained and are skipped"))
+    return invalid
 
 
-def _one(session: Session, tally: Tally) -> None:
+def _one(session: Session, tally: Tally, printer: Printer) -> None:
     from counterpoint import report
 
     job = session.job
@@ -153,24 +194,29 @@ def _one(session: Session, tally: Tally) -> None:
     pages = [path for path in job.files if path.suffix.lower() == ".html"]
     tables = [path for path in job.files if path not in pages]
     for path in pages:
-        report.write(report.one(explanation, session.explainer), path)
-    others = [_printer(job)] if job.printed or not tables else []
-    deliver([part], tables, (), tally, *others)
+        report.write(report.one(explanation, session.explainer), destination(path))
+    others = [printer] if job.printed or not tables else []
+    deliver([part], tables, (), tally, *others, rows=1)
 
 
-def _many_kept(session: Session, opened: Opened, tally: Tally) -> None:
+def _many_kept(session: Session, opened: Opened, tally: Tally, printer: Printer, rows: int) -> None:
     """Explain part after part, each on disk when it is done, and put them together at the end."""
     job = session.job
-    store = Store.beside(job.files[0], job.identity(opened.fingerprint))
+    store = Store.beside(destination(job.files[0]), job.identity(opened.fingerprint))
     if others := store.others():
         _say(job, f"other runs left unfinished work that this one cannot use: {', '.join(map(str, others))}")
+    if not all(map(session.holds, store.whole())):
+        _say(job, "the model now decides otherwise than when this run was stopped, so it begins anew.")
+        store.remove()
+    count = 0
     with _progress(job, "explaining") as bar:
-        for number, (start, frame) in enumerate(session.frames(job.part)):
-            if not store.has(number):
-                store.save(number, session.explain_part(start, frame))
+        for start, frame in session.frames(job.part):
+            if not store.has(count):
+                store.save(count, session.explain_part(start, frame))
+            count += 1
             bar.update(len(frame))
-    printers = [_printer(job)] if job.printed else []
-    deliver(store.parts(), job.files, job.groups, tally, *printers)
+    printers = [printer] if job.printed else []
+    deliver(store.parts(count), job.files, job.groups, tally, *printers, rows=rows)
     store.remove()
 
 
@@ -184,18 +230,19 @@ def _many_printed(session: Session, tally: Tally) -> None:
                 yield session.explain_part(start, frame)
                 bar.update(len(frame))
 
-        deliver(parts(), (), (), tally, _printer(job))
+        # Not through a `Printer`: if nobody reads on, there is nothing left to do.
+        deliver(parts(), (), (), tally, _printed(job))
 
 
-def _printer(job: Job) -> Output:
+def _printed(job: Job) -> Output:
     return Cards(numbered=not job.is_one) if job.printed is None else TEXTS[job.printed](sys.stdout)
 
 
 def _progress(job: Job, doing: str) -> Any:
     total = count_rows(job.rows)
-    return tqdm(total=total, desc=doing, unit=" rows", disable=job.quiet, file=sys.stderr)
+    return tqdm(total=total, desc=doing, unit=" rows", disable=job.quiet, file=Messages())
 
 
 def _say(job: Job, text: str) -> None:
     if not job.quiet:
-        print(f"counterpoint: {text}", file=sys.stderr)
+        tell(text)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,6 @@ import sklearn
 from counterpoint.cli.limits import Limits
 from counterpoint.cli.models import Request, checksum
 from counterpoint.cli.outputs import check_ending
-from counterpoint.cli.parts import check_writable
 from counterpoint.cli.problems import InputError, need
 
 # What outputs of some endings need, to be missed before the work and not after it.
@@ -52,6 +53,12 @@ class Job:
         Columns that the report parts costs by.
     part
         How many rows are explained and saved at a time.
+    constraints
+        The file that some of the question was read from.
+    skip_invalid
+        Leave out rows that cannot be explained.
+    skipped
+        A file to list all of these rows in.
     quiet
         Say nothing but errors.
     """
@@ -67,21 +74,17 @@ class Job:
     groups: tuple[str, ...] = ()
     part: int = 1_000
     quiet: bool = False
+    constraints: Path | None = None
+    skip_invalid: bool = False
+    skipped: Path | None = None
 
     def check(self) -> None:
         """Refuse what can never succeed, before any work is done."""
         for path in (self.data, self.rows):
             if not path.exists():
                 raise InputError(f"{path} does not exist; check the path.")
-        for path in self.files:
-            check_ending(path)
-            check_writable(path)
-            if path.suffix.lower() in NEEDED:
-                need(*NEEDED[path.suffix.lower()])
-            if path.resolve() in (self.data.resolve(), self.rows.resolve()):
-                raise InputError(f"{path} is one of the inputs; give another path for the output.")
-        if self.report is not None and self.report.suffix.lower() != ".html":
-            raise InputError(f"--report must end in .html, got {self.report.name!r}.")
+        self._check_outputs()
+        self.keep_apart((self.data, self.rows, Path(self.model.text), self.constraints))
         numbers = {"-k": self.question.k, "--max-changes": self.question.max_changes, "--part": self.part}
         for name, number in numbers.items():
             if number is not None and number < 1:
@@ -90,11 +93,42 @@ class Job:
             raise InputError("--groups is for the report; add --report FILE.html.")
         if self.groups and self.is_one:
             raise InputError("--groups compares many rows, and --row is one; use --rows, or drop --groups.")
+        if self.skip_invalid and self.is_one:
+            raise InputError("--skip-invalid leaves out some of many rows, and --row is one; use --rows.")
+
+    def _check_outputs(self) -> None:
+        """Refuse outputs that cannot be written."""
+        for path in self.files:
+            check_ending(path)
+            if path.suffix.lower() in NEEDED:
+                need(*NEEDED[path.suffix.lower()])
+        for name, given, ending in (("--report", self.report, ".html"), ("--skipped", self.skipped, ".csv")):
+            if given is not None and given.suffix.lower() != ending:
+                raise InputError(f"{name} must end in {ending}, got {given.name!r}.")
+        places: dict[Path, Path] = {}
+        for path in self.outputs:
+            if path.is_dir():
+                raise InputError(f"{path} cannot be written: it is a folder. Give another path.")
+            if (other := places.setdefault(path.resolve(), path)) is not path:
+                raise InputError(f"{other} and {path} are the same file; give one of them another path.")
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files to write, each once."""
+        """The files to write answers to, each once."""
         return tuple(dict.fromkeys(path for path in (self.out, self.report) if path is not None))
+
+    @property
+    def outputs(self) -> tuple[Path, ...]:
+        """All files to write."""
+        return (*self.files, self.skipped) if self.skipped else self.files
+
+    def keep_apart(self, inputs: Iterable[Path | None]) -> None:
+        """Refuse outputs that are inputs, by whatever name or link."""
+        for path, given in product(self.outputs, inputs):
+            if given is not None and path.exists() and given.exists() and path.samefile(given):
+                raise InputError(
+                    f"{path} is one of the inputs ({given}), and would be replaced; give another path."
+                )
 
     def identity(self, model: str) -> dict[str, Any]:
         """Gather all that the answers depend on, with checksums of the files, as plain data."""

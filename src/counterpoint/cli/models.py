@@ -14,6 +14,7 @@ from typing import Any
 from counterpoint.adapters import Network, OnnxModel, TorchModel
 from counterpoint.cli.boosters import Booster, open_lightgbm, open_xgboost
 from counterpoint.cli.problems import InputError, need
+from counterpoint.cli.trees import TREE, check_trees
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,15 @@ class Request:
 class Opened:
     """A model, and what it tells of its features: their names in order, and their number, if it does.
 
-    `fingerprint` differs for different models; of a Python object it is that of its module's file.
+    `fingerprint` differs for different models; of a Python object it is that of its module's file. `file` is
+    the one it was read from, if there is one.
     """
 
     model: Any
     names: tuple[str, ...] | None
     count: int | None
     fingerprint: str
+    file: Path | None = None
 
 
 def open_model(request: Request) -> Opened:
@@ -80,7 +83,7 @@ def open_model(request: Request) -> Opened:
         raise InputError(
             f"--classes names classes of numbers, and {path} names its own; leave --classes out."
         )
-    return _described(model, checksum(path))
+    return _described(model, checksum(path), path)
 
 
 def checksum(path: Path) -> str:
@@ -92,14 +95,16 @@ def checksum(path: Path) -> str:
 def _skops(path: Path, request: Request) -> Any:
     io = need("skops.io", "A skops model")
     found = io.get_untrusted_types(file=path)
-    unknown = [name for name in found if name not in request.trusted]
+    unknown = [name for name in found if name not in (TREE, *request.trusted)]
     if unknown:
         flags = " ".join(f"--trust {name}" for name in unknown)
         raise InputError(
             f"{path} holds types that skops does not trust: {', '.join(unknown)}. If you know them to be "
             f"harmless, add: {flags}"
         )
-    return io.load(path, trusted=found)
+    model = io.load(path, trusted=found)
+    check_trees(model, str(path))
+    return model
 
 
 def _onnx(path: Path, request: Request) -> Any:
@@ -153,17 +158,19 @@ def _from_python(request: Request) -> Opened:
         module = thing
         for part in attribute.split("."):
             thing = getattr(thing, part)
-    except Exception as error:  # the user's module may raise anything
-        why = f"{type(error).__name__}: {error}".rstrip(". ")
+    except (Exception, SystemExit) as error:  # the user's module may raise anything
+        ended = isinstance(error, SystemExit)
+        why = f"it called sys.exit({error})" if ended else f"{type(error).__name__}: {error}".rstrip(". ")
         raise InputError(
             f"The model {request.text} cannot be imported: {why}. Give module:object of a module that Python "
             f"finds from here, such as scoring:decide for decide in scoring.py."
         ) from error
     file = getattr(module, "__file__", None)
-    return _described(thing, checksum(Path(file)) if file else name)
+    path = Path(file) if file else None
+    return _described(thing, checksum(path) if path else name, path)
 
 
-def _described(model: Any, fingerprint: str) -> Opened:
+def _described(model: Any, fingerprint: str, file: Path | None) -> Opened:
     """Ask a model for its features."""
     names: Sequence[Any] | None = getattr(model, "feature_names_in_", None)
     count = getattr(model, "n_features_in_", None)
@@ -176,11 +183,12 @@ def _described(model: Any, fingerprint: str) -> Opened:
         None if names is None else tuple(str(name) for name in names),
         int(count) if isinstance(count, int) else None,
         fingerprint,
+        file,
     )
 
 
 def _onnx_features(session: Any) -> tuple[Sequence[str] | None, int | None]:
-    """Read from a session's inputs what it tells: one input a feature is named, one matrix is counted."""
+    """Read from a session's inputs what it tells: one input per feature is named, one matrix is counted."""
     inputs = session.get_inputs()
     if len(inputs) > 1:
         return [given.name for given in inputs], len(inputs)

@@ -18,12 +18,14 @@ ABOUT = "Say what would have to change for decisions of a model to be different.
 MORE = """\
 models     .skops, .onnx, XGBoost's .json and .ubj, LightGBM's .txt, TorchScript's .pt and .ts, or
            module:function of a module in this folder. Pickles only with --allow-pickle.
-tables     .csv, .parquet, .arrow, .feather, .json (a list of records), .jsonl (a record a line)
+tables     .csv, .parquet, .arrow, .feather, .json (a list of records), .jsonl (one record per line)
 output     instance counts rows from 0, counterfactual from 1. Many rows are explained and saved in parts: a
-           run that was stopped goes on where it was when the same command is given again.
+           run that was stopped goes on where it was when the same command is given again. Only one run at a
+           time writes to an output.
 exit code  0: every row got all it asked for. 1: some rows got fewer counterfactuals or none (standard error
-           says how many). 2: something given is wrong. 3: the model failed. 70: a fault of Counterpoint.
-           130: stopped.
+           says how many). 2: something given is wrong. 3: the model failed. 4: some rows were skipped as
+           invalid, the others explained. 70: a fault of Counterpoint. 75: another run writes to the same
+           output. 130: stopped. 141: standard output was closed early; files are written all the same.
 """
 
 
@@ -52,7 +54,10 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     rows = group.add_mutually_exclusive_group(required=True)
     rows.add_argument("--row", type=Path, metavar="FILE", help="one row, such as a json record")
     rows.add_argument("--rows", type=Path, metavar="TABLE", help="many rows")
-    group.add_argument("-k", type=int, default=5, help="counterfactuals a row (5)")
+    group.add_argument(
+        "--skip-invalid", action="store_true", help="leave out rows that cannot be explained, and list them"
+    )
+    group.add_argument("-k", type=int, default=5, help="counterfactuals per row (5)")
     group.add_argument(
         "--want", metavar="CLASS", help="the decision wanted; LOW:HIGH for a regressor (any other decision)"
     )
@@ -80,7 +85,7 @@ def _add_constraints(parser: argparse.ArgumentParser) -> None:
     }.items():
         group.add_argument(f"--{name}", action="append", default=[], metavar="A,B", help=text)
     group.add_argument(
-        "--range", action="append", default=[], metavar="NAME=LOW:HIGH", help="or NAME=A,B; one a column"
+        "--range", action="append", default=[], metavar="NAME=LOW:HIGH", help="or NAME=A,B; one per column"
     )
     group.add_argument("--max-changes", type=int, metavar="N", help="at most so many columns change")
 
@@ -94,6 +99,9 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("table", *TEXTS), help="of what is printed (table; with --out -: csv)"
     )
     group.add_argument("--report", type=Path, metavar="FILE.html", help="a page to send on")
+    group.add_argument(
+        "--skipped", type=Path, metavar="FILE.csv", help="list all rows that --skip-invalid leaves out"
+    )
     group.add_argument("--groups", action="append", default=[], metavar="A,B", help="compare costs by these")
     group.add_argument("--part", type=int, default=1_000, metavar="N", help="rows saved at a time (1000)")
     group.add_argument("--quiet", action="store_true", help="say nothing but results and errors")
@@ -132,6 +140,9 @@ def job_of(options: argparse.Namespace) -> Job:
         groups=groups,
         part=options.part,
         quiet=options.quiet,
+        constraints=options.constraints,
+        skip_invalid=options.skip_invalid or options.skipped is not None,
+        skipped=options.skipped,
     )
 
 

@@ -6,6 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,6 +15,7 @@ import pandas as pd
 from counterpoint.cli.parts import Part
 from counterpoint.cli.problems import InputError, need
 from counterpoint.cli.records import record, tidy
+from counterpoint.files import draft_of
 
 
 class Output(ABC):
@@ -41,26 +43,26 @@ class Csv(Output):
 
 
 class Lines(Output):
-    """One answer a line, as json."""
+    """One answer per line, as json."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
 
     def add(self, part: Part) -> None:
         """Write a part."""
-        for place, item in enumerate(part.explanations, start=part.start):
+        for place, item in part.numbered():
             self._file.write(_json(record(place, item)) + "\n")
 
 
 class Json(Output):
-    """All answers as one json list, an answer a line."""
+    """All answers as one json list, one answer per line."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file, self._before = file, "[\n"
 
     def add(self, part: Part) -> None:
         """Write a part."""
-        for place, item in enumerate(part.explanations, start=part.start):
+        for place, item in part.numbered():
             self._file.write(self._before + _json(record(place, item)))
             self._before = ",\n"
 
@@ -70,7 +72,7 @@ class Json(Output):
 
 
 class Parquet(Output):
-    """All counterfactuals as parquet, a row group a part."""
+    """All counterfactuals as parquet, one row group per part."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._empty = path, pd.DataFrame()
@@ -92,10 +94,26 @@ class Parquet(Output):
         self._writer.close()
 
     def _write(self, frame: pd.DataFrame) -> None:
-        schema = None if self._writer is None else self._writer.schema
-        table = self._arrow.Table.from_pandas(frame, schema=schema, preserve_index=False)
-        self._writer = self._writer or self._parquet.ParquetWriter(self._path, table.schema)
-        self._writer.write_table(table)
+        table = self._arrow.Table.from_pandas(frame, preserve_index=False)
+        if self._writer is None:
+            self._writer = self._parquet.ParquetWriter(self._path, table.schema)
+        schemas = [self._writer.schema, table.schema]
+        schema = self._arrow.unify_schemas(schemas, promote_options="permissive")
+        if schema != self._writer.schema:
+            self._widen(schema)
+        self._writer.write_table(table.cast(schema))
+
+    def _widen(self, schema: Any) -> None:
+        """Write all again with types that hold more: a later part may have what earlier ones had not."""
+        self._writer.close()
+        earlier = self._path.rename(draft_of(self._path))
+        try:
+            self._writer = self._parquet.ParquetWriter(self._path, schema)
+            with self._parquet.ParquetFile(earlier) as file:
+                for group in range(file.num_row_groups):
+                    self._writer.write_table(file.read_row_group(group).cast(schema))
+        finally:
+            earlier.unlink()
 
 
 class Report(Output):
@@ -110,7 +128,11 @@ class Report(Output):
         from counterpoint.report import Many
 
         facts = Many.of(part.explanations, part.groups, self._groups)
-        self._facts = facts if self._facts is None else self._facts + facts
+        # Facts count what was explained; rows are named by their places in the file.
+        places, before = part.explanations.instances, self._facts.costs.instances if self._facts else 0
+        cases = (replace(case, row=int(places[case.row - 1]) + 1 - before) for case in facts.cases)
+        facts = replace(facts, cases=tuple(cases))
+        self._facts = self._facts + facts if self._facts else facts
 
     def finish(self) -> None:
         """Write the page."""
@@ -130,9 +152,8 @@ def check_ending(path: Path) -> None:
 
 
 @contextmanager
-def opened(path: Path, groups: tuple[str, ...]) -> Iterator[Output]:
-    """Open an output in a file, in the format that its ending names."""
-    ending = path.suffix.lower()
+def opened(path: Path, ending: str, groups: tuple[str, ...]) -> Iterator[Output]:
+    """Open an output in a file, in the format that an ending names."""
     if ending == ".parquet":
         yield Parquet(path)
     elif ending == ".html":

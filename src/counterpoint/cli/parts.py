@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,22 +14,26 @@ from typing import Any
 import pandas as pd
 
 from counterpoint.cli.problems import InputError
+from counterpoint.explanation import Explanation
 from counterpoint.explanations import Explanations
+from counterpoint.files import replacing, sync_folder
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows in succession: the place of the first, their explanations, and columns to group them by."""
+    """Rows in succession: their explanations, by their places in the file, and columns to group them by."""
 
-    start: int
     explanations: Explanations
     groups: pd.DataFrame
+
+    def numbered(self) -> Iterator[tuple[int, Explanation]]:
+        """Go through the explanations, each with the place of its row in the file."""
+        return zip(self.explanations.instances.tolist(), self.explanations, strict=True)
 
     def to_json(self) -> str:
         """Save everything as text."""
         return json.dumps(
             {
-                "start": self.start,
                 "explanations": self.explanations.to_json(),
                 "groups": {str(name): _plain(self.groups[name]) for name in self.groups},
             }
@@ -41,7 +44,6 @@ class Part:
         """Read what `to_json` saved."""
         plain = json.loads(text)
         return cls(
-            plain["start"],
             Explanations.from_json(plain["explanations"]),
             pd.DataFrame(plain["groups"]),
         )
@@ -87,59 +89,46 @@ class Store:
         """Write a finished part, all of it or nothing."""
         if not self.folder.exists():
             self.folder.mkdir()
-            replace_whole(self.folder / "run.json", self.run.encode())
-        replace_whole(self._path(number), gzip.compress(part.to_json().encode(), compresslevel=1, mtime=0))
+            sync_folder(self.folder.parent)
+            _write(self.folder / "run.json", self.run.encode())
+        _write(self._path(number), gzip.compress(part.to_json().encode(), compresslevel=1, mtime=0))
 
-    def load(self, number: int) -> Part:
-        """Read a finished part."""
-        return Part.from_json(gzip.decompress(self._path(number).read_bytes()).decode())
+    def whole(self) -> Iterator[Part]:
+        """Read the finished parts, one at a time; remove those that are damaged."""
+        for path in sorted(self.folder.glob("*.json.gz")):
+            try:
+                part = _read(path)
+            except InputError:
+                path.unlink()
+            else:
+                yield part
 
-    def parts(self) -> Iterator[Part]:
-        """Read all parts, one at a time."""
-        number = 0
-        while self.has(number):
-            yield self.load(number)
-            number += 1
+    def parts(self, count: int) -> Iterator[Part]:
+        """Read all parts of a run that has so many, one at a time."""
+        return map(_read, map(self._path, range(count)))
 
     def remove(self) -> None:
-        """Delete the folder, after its parts have been put together."""
-        shutil.rmtree(self.folder)
+        """Delete the folder with its parts, if there is one."""
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:06}.json.gz"
 
 
-def replace_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, even if the machine stops."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
+def _read(path: Path) -> Part:
     try:
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+        return Part.from_json(gzip.decompress(path.read_bytes()).decode())
+    except Exception as error:  # damage can make anything of a file
+        raise InputError(
+            f"The part {path} cannot be read: {type(error).__name__}: {error}. The same command computes it "
+            f"again."
+        ) from error
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a path that cannot be written to, before any work is done.
-
-    Examples
-    --------
-    >>> check_writable(Path("no/such/folder/found.csv"))
-    Traceback (most recent call last):
-        ...
-    counterpoint.cli.problems.InputError: no/such/folder/found.csv cannot be written: ... Give another path.
-    """
-    if path.is_dir():
-        raise InputError(f"{path} cannot be written: it is a folder. Give another path.")
-    probe = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}. Give another path.") from error
+def _write(path: Path, content: bytes) -> None:
+    with replacing(path) as file:
+        file.write(content)
 
 
 def _plain(values: pd.Series) -> list[Any]:

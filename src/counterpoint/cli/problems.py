@@ -18,12 +18,23 @@ class Exit(IntEnum):
     SHORT = 1
     INPUT = 2
     MODEL = 3
+    SKIPPED = 4
     FAULT = 70
+    BUSY = 75
     STOPPED = 130
+    CLOSED = 141
 
 
 class InputError(Exception):
     """Something in what the user gave; the message says what it is, and the cure."""
+
+
+class ListError(InputError):
+    """Several things in what the user gave, one per line after the first."""
+
+
+class BusyError(Exception):
+    """Another run writes to the same output; the message says which."""
 
 
 # What the library raises about what it is given: its messages name the thing, the rule and the cure.
@@ -40,7 +51,11 @@ def exit_of(error: BaseException) -> Exit:
     """
     if isinstance(error, KeyboardInterrupt):
         return Exit.STOPPED
-    if isinstance(error, ModelError | IncompleteError):
+    if isinstance(error, BrokenPipeError):
+        return Exit.CLOSED
+    if isinstance(error, BusyError):
+        return Exit.BUSY
+    if isinstance(error, ModelError | IncompleteError | SystemExit):
         return Exit.MODEL
     return Exit.INPUT if isinstance(error, _INPUT) else Exit.FAULT
 
@@ -58,6 +73,12 @@ def sentence(error: BaseException) -> str:
     code = exit_of(error)
     if code is Exit.STOPPED:
         return "stopped. Finished parts are kept; the same command goes on where it was."
+    if isinstance(error, SystemExit):
+        return (
+            f"The model called sys.exit({error.code!r}), which ends the run; it must return labels instead."
+        )
+    if isinstance(error, ListError):
+        return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'a file'}: {error.strerror}."
     text = " ".join(str(error).split())

@@ -1,4 +1,4 @@
-"""One part's answers as plain data: a tidy table, and one record an answer."""
+"""One part's answers as plain data: a tidy table, and one record per answer."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ import pandas as pd
 
 from counterpoint.cli.parts import Part
 from counterpoint.explanation import Explanation
-from counterpoint.explanations import Explanations
 
 
 def tidy(part: Part) -> pd.DataFrame:
-    """Lay out all counterfactuals of a part: the library's frame, counted from the first row of all.
+    """Lay out all counterfactuals of a part: the library's frame.
 
     A last column lists the names of the features that change.
     """
-    places = pd.RangeIndex(part.start, part.start + len(part.explanations))
-    numbered = Explanations(part.explanations, part.explanations.schema, instances=places)
-    frame, changes = numbered.frame, numbered.changes
+    frame, changes = part.explanations.frame, part.explanations.changes
     names: dict[tuple[int, int], list[str]] = {}
     for instance, number, feature in zip(*(changes.iloc[:, i].tolist() for i in range(3)), strict=True):
         names.setdefault((instance, number), []).append(str(feature))

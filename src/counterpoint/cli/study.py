@@ -41,8 +41,10 @@ def _add_topic(kinds: Any, common: argparse.ArgumentParser, topic: str, sets: st
     parser.add_argument("--black-boxes", nargs="+", metavar="KIND", help="such as network")
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help="such as ECE CEM")
     parser.add_argument("-k", dest="ks", nargs="+", type=int, metavar="K")
-    parser.add_argument("--instances", type=int, help="test instances a data set (20; full: 100)")
-    parser.add_argument("--limit", type=float, help="seconds a peer has an instance (tables 30, others 60)")
+    parser.add_argument("--instances", type=int, help="test instances per data set (20; full: 100)")
+    parser.add_argument(
+        "--limit", type=float, help="seconds that a peer has per instance (tables 30, others 60)"
+    )
     parser.add_argument(
         "--cell-limit",
         type=float,

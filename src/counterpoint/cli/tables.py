@@ -29,6 +29,8 @@ FORMATS = {
     ".ndjson": "json",
 }
 
+TRUTHS = {"true": True, "false": False}
+
 # A file read in larger portions than this gains no speed.
 PORTION = 10_000
 
@@ -71,9 +73,27 @@ def read_parts(path: Path, size: int, like: pd.DataFrame) -> Iterator[pd.DataFra
         empty = True
         for part in _regrouped(_frames(path, texts), size):
             empty = False
-            yield _checked(part, path)
+            part = _checked(part, path)
+            yield _read_cells(part, like) if _format(path) == "csv" else part
         if empty:
             _checked(pd.DataFrame(), path)
+
+
+def _read_cells(part: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
+    """Read columns of numbers cell by cell where one cell that is none made all of them texts."""
+    for name in like:
+        kind = like[name].dtype
+        if name not in part or not pd.api.types.is_numeric_dtype(kind):
+            continue
+        texts = part[name]
+        if pd.api.types.is_numeric_dtype(texts.dtype):
+            continue
+        is_truth = pd.api.types.is_bool_dtype(kind)
+        read = (
+            texts.astype(str).str.lower().map(TRUTHS) if is_truth else pd.to_numeric(texts, errors="coerce")
+        )
+        part[name] = read.astype(object).where(read.notna() | texts.isna(), texts.astype(object))
+    return part
 
 
 def count_rows(path: Path) -> int | None:
@@ -132,7 +152,7 @@ def _arrow_batches(path: Path) -> Iterator[Any]:
 
 
 def _json_frames(path: Path) -> Iterator[pd.DataFrame]:
-    """Read a list of records, or one record a line; one record alone is a table of one row."""
+    """Read a list of records, or one record per line; one record alone is a table of one row."""
     with path.open(encoding="utf-8") as file:
         first = file.readline()
         file.seek(0)
@@ -155,7 +175,7 @@ def _records(values: list[Any]) -> pd.DataFrame:
     """Make a table of records, which may stand in a list of their own."""
     records = values[0] if len(values) == 1 and isinstance(values[0], list) else values
     if not all(isinstance(record, dict) for record in records):
-        raise ValueError('it must hold records such as {"age": 31, "job": "clerk"}, one a row')
+        raise ValueError('it must hold records such as {"age": 31, "job": "clerk"}, one per row')
     return pd.DataFrame(records)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
+from contextlib import suppress
+from typing import Any
 
 from counterpoint.cli.outputs import Output
 from counterpoint.cli.parts import Part
@@ -13,17 +16,78 @@ BOLD, PLAIN = "\033[1m", "\033[0m"
 
 
 class Cards(Output):
-    """One table an answer, on the standard output stream."""
+    """One table per answer, on the standard output stream."""
 
     def __init__(self, numbered: bool) -> None:
         self._numbered = numbered
 
     def add(self, part: Part) -> None:
         """Print the answers of a part."""
-        for number, item in enumerate(part.explanations, start=part.start + 1):
+        for place, item in part.numbered():
             text = marked(str(item)) if sys.stdout.isatty() else str(item)
-            head = f"Row {number}\n" if self._numbered else ""
+            head = f"Row {place + 1}\n" if self._numbered else ""
             print(f"{head}{text}\n")
+
+
+class Printer(Output):
+    """What is printed; if whoever reads it closes it, as `head` does, files are still written."""
+
+    def __init__(self, inner: Output) -> None:
+        self._inner = inner
+        self.is_closed = False
+
+    def add(self, part: Part) -> None:
+        """Print a part."""
+        self._do(self._inner.add, part)
+
+    def finish(self) -> None:
+        """Print what comes after the last part."""
+        self._do(self._inner.finish)
+        self._do(flush)
+
+    def _do(self, what: Any, *arguments: Any) -> None:
+        if self.is_closed:
+            return
+        try:
+            what(*arguments)
+        except BrokenPipeError:
+            self.is_closed = True
+            close_stdout()
+
+
+def flush() -> None:
+    """Print what Python still holds back, if there is somewhere to print to."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def close_stdout() -> None:
+    """Let nothing more be printed: what Python still holds back would make it complain at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Messages:
+    """The standard error stream, for progress and messages: the work goes on if nobody reads them."""
+
+    def write(self, text: str) -> None:
+        """Write a text."""
+        if sys.stderr is not None:
+            with suppress(BrokenPipeError):
+                sys.stderr.write(text)
+
+    def flush(self) -> None:
+        """Show what was written."""
+        if sys.stderr is not None:
+            with suppress(BrokenPipeError):
+                sys.stderr.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+
+def tell(text: str) -> None:
+    """Tell the user something that is no result."""
+    print(f"counterpoint: {text}", file=Messages(), flush=True)
 
 
 def marked(text: str) -> str:
