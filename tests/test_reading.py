@@ -11,7 +11,9 @@ import pytest
 
 import counterpoint as cp
 from counterpoint import report
+from counterpoint.bounds import Rules
 from counterpoint.distances import Distance
+from counterpoint.tables import Form
 
 RNG = np.random.default_rng(0)
 SIZE = 120
@@ -398,3 +400,38 @@ def test_bad_images_are_named_one_by_one():
     assert found.instances.tolist() == [0, 3]
     for answer, place in zip(found, (0, 3), strict=True):
         assert answer.rows.tobytes() == explainer.explain(X[place], 2).rows.tobytes()
+
+
+# Many names
+
+
+class Counted(str):
+    """A text that counts how often it is compared."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_listing_many_categories_compares_each_a_few_times():
+    names = tuple(Counted(place) for place in range(2000))
+    form = Form.of(pd.DataFrame({"c": pd.Series(names, dtype=object)}))
+    Counted.compared = 0
+    feature = cp.Feature("c", kind="categorical", categories=names, range=tuple(map(Counted, range(1000))))
+    rules = Rules.of(cp.Schema((feature,), form))
+    assert rules.around(np.array([[1500.0]])).home.tolist() == [[999.0]]
+    assert Counted.compared < 20 * len(names)
+
+
+def test_naming_many_columns_compares_each_a_few_times():
+    names = [Counted(place) for place in range(2000)]
+    X = pd.DataFrame(np.arange(4000.0).reshape(2, 2000), columns=pd.Index(names, dtype=object))
+    Counted.compared = 0
+    again = [Counted(place) for place in range(2000)]
+    schema = cp.Schema.infer(X, immutable=again[:1000], ranges=dict.fromkeys(again[1000:], (0, 1)))
+    schema.read(X[names[::-1]])
+    assert len(schema.actionable) == 1000
+    assert Counted.compared < 100 * len(names)
