@@ -15,6 +15,7 @@ from sklearn.base import is_regressor
 
 from counterpoint.adapters import ask
 from counterpoint.schema import Rows
+from counterpoint.tree_models import is_made_of_trees
 from counterpoint.view import Instances, Places, View
 
 # A question is split into calls of at most so many rows, and so many cells.
@@ -84,6 +85,7 @@ class BlackBox:
         self.max_rows = max(1, min(MAX_ROWS, max_cells // max(1, len(view.schema.features))))
         self.count = Count()
         self._ever = Count()  # also what other runs asked, to know how fast the model is
+        self.is_steady = is_made_of_trees(_owner(model))  # no row depends on others in its batch
         self._depends: dict[str, bool] = {}  # once it is known, shared by all runs
         self._good: tuple[Rows, Places] | None = None
         self._about = Instances(np.empty((0, 0)), np.empty((0, 0)))
@@ -106,7 +108,7 @@ class BlackBox:
         These are those of its ``decision_function`` or ``predict_proba``; of a bound method such as
         ``model.predict``, of the model that it belongs to.
         """
-        owner = getattr(self.model, "__self__", self.model)
+        owner = _owner(self.model)
         found = (getattr(owner, name, None) for name in ("decision_function", "predict_proba"))
         method = next((each for each in found if callable(each)), None)
         if method is None:
@@ -206,6 +208,11 @@ class BlackBox:
         except ModelError as error:
             return error
         return None
+
+
+def _owner(model: Any) -> Any:
+    """Find the model that a bound method such as ``model.predict`` belongs to."""
+    return getattr(model, "__self__", model)
 
 
 def is_continuous(labels: Labels, model: Any = None) -> bool:

@@ -93,8 +93,10 @@ class Found:
 def keep_off_edges(founds: Sequence[Found], blackbox: BlackBox, choose: Choose, budget: Budget) -> None:
     """Choose other rows in place of those that a model may decide otherwise in another batch.
 
-    It takes one call of the model, and more only where some rows lie on the edge.
+    It takes one call of the model, and more only where some rows lie on the edge; none of a model of trees.
     """
+    if blackbox.is_steady:
+        return
     for turn in range(ROUNDS):
         asked = [(found, places) for found in founds if len(places := found.unseen(budget))]
         if not asked or budget.seconds_left() <= 0:
