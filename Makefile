@@ -61,6 +61,6 @@ study: .venv/study
 	$(BIN)/counterpoint study tables $(STUDY)
 
 # Figures of the README. Run them on a quiet machine; each prints a table and writes benchmarks/results/*.json.
-.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream
-bench-speed bench-growth bench-quality bench-images bench-stream: bench-%: .venv/study
+.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest
+bench-speed bench-growth bench-quality bench-images bench-stream bench-digest: bench-%: .venv/study
 	$(BIN)/python -m benchmarks.$*

@@ -27,6 +27,7 @@ class Recorder:
 
     def __init__(self, model: Any) -> None:
         self.model = model
+        self.steps = model.steps  # so that it is known for the forest that it is
         self.tables: list[pd.DataFrame] = []
 
     def __call__(self, table: pd.DataFrame) -> Any:

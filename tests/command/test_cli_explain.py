@@ -188,3 +188,19 @@ def test_the_installed_command_can_be_cut_off_by_head(here):
     )
     assert done.stdout == "Row 1\n"
     assert done.stderr == ""
+
+
+def test_values_go_missing_only_if_that_is_allowed(explain, here):
+    """A model of which a missing amount is the surest way to be granted."""
+    (here / "holes.py").write_text(
+        "def decide(table):\n    return table['amount'].isna() | (table['amount'] < 600)\n"
+    )
+    known = pd.read_csv(here / "known.csv")
+    known["amount"] = known["amount"].where(known.index % 3 > 0)
+    known.to_csv(here / "holes.csv", index=False)
+    lost = {}
+    for name, more in {"kept": [], "allowed": ["--allow-missing"]}.items():
+        out = here / f"{name}.csv"
+        explain("--rows", "refused.csv", "--out", str(out), *more, model="holes:decide", data="holes.csv")
+        lost[name] = int(pd.read_csv(out)["amount"].isna().sum())
+    assert lost["kept"] == 0 < lost["allowed"]

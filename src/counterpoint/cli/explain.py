@@ -62,6 +62,8 @@ class Session:
             increase=limits.increase,
             decrease=limits.decrease,
             ranges=limits.ranges,
+            missing="allow" if question.allow_missing else "keep",
+            progress=not job.quiet,
         )
         # Of the known instances only their types are still needed.
         return cls(job, explainer, columns, known[:0], wanted(question.want, explainer.fitted_))

@@ -33,6 +33,7 @@ class Question:
     max_changes: int | None = None
     setting: str = "balanced"
     seed: int = 0
+    allow_missing: bool = False
 
 
 @dataclass(frozen=True)

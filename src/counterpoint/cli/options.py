@@ -88,6 +88,7 @@ def _add_constraints(parser: argparse.ArgumentParser) -> None:
         "--range", action="append", default=[], metavar="NAME=LOW:HIGH", help="or NAME=A,B; one per column"
     )
     group.add_argument("--max-changes", type=int, metavar="N", help="at most so many columns change")
+    group.add_argument("--allow-missing", action="store_true", help="an answer may let a value go missing")
 
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
@@ -127,6 +128,7 @@ def job_of(options: argparse.Namespace) -> Job:
         options.max_changes,
         options.setting,
         options.seed,
+        options.allow_missing,
     )
     return Job(
         Request(options.model, classes, tuple(options.trust), options.allow_pickle),
