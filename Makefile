@@ -25,7 +25,7 @@ tests: .venv/dev
 
 # aeon needs an older numpy than all else here is tested with, so it has an environment of its own.
 aeon: .venv-aeon/ready
-	.venv-aeon/bin/python -m pytest --quiet tests/test_aeon.py
+	.venv-aeon/bin/python -m pytest --quiet tests/model/test_aeon.py
 
 .venv-aeon/ready: pyproject.toml
 	$(PYTHON) -m venv .venv-aeon
@@ -36,17 +36,17 @@ aeon: .venv-aeon/ready
 	$(PYTHON) -m venv .venv
 
 .venv/demo: .venv/bin/python pyproject.toml
-	$(BIN)/pip install --quiet --editable '.[study]'
+	$(BIN)/pip install --quiet --editable '.[datasets]'
 	touch $@
 
-.venv/study: .venv/bin/python pyproject.toml
+.venv/study: .venv/bin/python pyproject.toml study/pyproject.toml
 	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[cli,study,torch]'
+	$(BIN)/pip install --quiet --editable '.[cli,torch]' --editable ./study
 	touch $@
 
-.venv/dev: .venv/bin/python pyproject.toml
+.venv/dev: .venv/bin/python pyproject.toml study/pyproject.toml
 	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[dev]'
+	$(BIN)/pip install --quiet --editable '.[dev]' --editable ./study
 	touch $@ .venv/demo .venv/study
 
 # The documentation as pages in site/; its pictures are drawn by docs/pictures.py.
@@ -63,4 +63,4 @@ study: .venv/study
 # Figures of the README. Run them on a quiet machine; each prints a table and writes benchmarks/results/*.json.
 .PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest
 bench-speed bench-growth bench-quality bench-images bench-stream bench-digest: bench-%: .venv/study
-	$(BIN)/python -m benchmarks.$*
+	$(BIN)/python -m counterpoint_study.benchmarks.$*

@@ -1,7 +1,7 @@
-"""A hook of mkdocs: links that leave the documentation's folder work on the site, too.
+"""A hook for mkdocs, for links to files outside the documentation's folder.
 
-Pages are also read in the repository, where they may link to files beside `docs`. The site has no such files,
-so there the link's text is all that stays.
+Pages are also read in the repository, where they may link to files outside `docs`. The site does not have
+these files, so it shows only the text of such a link.
 """
 
 from __future__ import annotations

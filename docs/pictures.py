@@ -1,7 +1,7 @@
 """Draws the pictures of the explainers' pages: what each asks the model about, and what it answers.
 
-`python docs/pictures.py` writes one PNG an explainer beside its page. All that is drawn comes from the
-library: an explainer is fitted on a table of two features, and the model notes what it is asked.
+`python docs/pictures.py` writes one PNG per explainer next to its page. Everything drawn comes from the
+library: an explainer is fitted on a table with two features, and the model records the rows it is given.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ EXPLAINERS: dict[str, cp.Explainer] = {
     "ensemble": cp.Ensemble(),
 }
 
-# Colours that are told apart without seeing red or green, and in grey.
+# Colours that can be distinguished by colour-blind readers, and in grey.
 BLUE, ORANGE, INK = "#0072B2", "#D55E00", "#222222"
 GRANTED, REFUSED = "#E3EFF7", "#FBEBDD"
 
@@ -71,7 +71,7 @@ class Scene:
 
     @classmethod
     def of(cls, explainer: cp.Explainer) -> Scene:
-        """Explain the example's applicant, and note what the model is asked."""
+        """Explain the example's applicant, and record the rows that the model is given."""
         asked: list[Points] = []
 
         def model(table: pd.DataFrame) -> Any:
@@ -89,18 +89,18 @@ class Scene:
 
     @property
     def caption(self) -> str:
-        """What it took, in words."""
+        """What the search took, in words."""
         calls = f"{self.calls} model call{'s' * (self.calls != 1)}"
         return f"{self.name}: {len(self.asked):,} rows asked about in {calls}, {len(self.answers)} answers"
 
 
 def decided(points: Points) -> NDArray[np.bool_]:
-    """Tell which points the model of the example grants a credit."""
+    """Return a mask of the points to which the example's model grants a credit."""
     return np.asarray(bank(pd.DataFrame(points, columns=["income", "debt"])) == "granted")
 
 
 def draw(scene: Scene) -> Figure:
-    """Put a scene on paper."""
+    """Draw a scene."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.4), layout="constrained")
@@ -119,7 +119,7 @@ def draw(scene: Scene) -> Figure:
 
 
 def _draw_regions(axes: Axes) -> None:
-    """Colour the plane by what the model decides."""
+    """Colour the plane by the model's decision."""
     across, up = np.meshgrid(np.linspace(*WIDTH, 300), np.linspace(*HEIGHT, 300))
     grants = decided(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
     axes.contourf(across, up, grants, levels=[-0.5, 0.5, 1.5], colors=[REFUSED, GRANTED])

@@ -1,13 +1,13 @@
-"""Credit: who was refused, what would have got them accepted, and is it harder for some than for others.
+"""Credit: who was refused, what would have got them accepted, and is it harder for some groups than others.
 
 Run it as a script (``python examples/credit.py``), or cell by cell in an editor that knows ``# %%``. It
-needs ``pip install 'counterpoint[study]'`` for the data.
+needs ``pip install 'counterpoint[datasets]'`` for the data.
 """
 
 # %% [markdown]
 # # Refused applicants for credit
-# A forest learns from 700 past credits which ones go bad. It refuses those that it expects to. We ask what
-# the refused could have done instead.
+# A forest learns from 700 past credits which ones default, and refuses those that it expects to. We ask what
+# the refused applicants could have done instead.
 
 # %%
 from __future__ import annotations
@@ -42,17 +42,16 @@ print(f"It refuses {len(refused)} of them.")
 
 # %% [markdown]
 # ## Say what may change
-# Nobody can become younger, and nobody should have to change sex, family or housing for a credit. What one
-# can do, one cannot do without limit: a job is kept for longer, not for less long, and the monthly payment
-# must not grow out of hand.
+# Nobody can become younger, and nobody should have to change sex, family or housing for a credit. Other
+# changes have limits: the time in a job can only get longer, and the monthly payment must stay affordable.
 
 # %%
-MOST_A_MONTH = 500
+MOST_PER_MONTH = 500
 
 
 def is_affordable(candidates: pd.DataFrame, x: pd.DataFrame) -> pd.Series:
-    """Tell which candidates pay back no more a month than most can."""
-    return candidates["credit_amount"] / candidates["duration_in_month"] <= MOST_A_MONTH
+    """Return a mask of the candidates that pay back at most 500 DM per month."""
+    return candidates["credit_amount"] / candidates["duration_in_month"] <= MOST_PER_MONTH
 
 
 explainer = cp.Ensemble().fit(
@@ -75,7 +74,7 @@ for sentence in explanation.sentences():
     print(f"- {sentence}")
 
 # %% [markdown]
-# The counterfactuals are rows like those the model was trained on. It can be asked about them again.
+# The counterfactuals are rows like those the model was trained on, so the model can predict them.
 
 # %%
 print(f"\nThe model says of them: {', '.join(model.predict(explanation.counterfactuals))}.")
@@ -87,7 +86,7 @@ print(
 
 # %% [markdown]
 # ## All refused at once
-# Far cheaper a row than one by one, because all of them share the calls of the model.
+# This is much cheaper per row than one by one, because all rows share the model calls.
 
 # %%
 explanations = explainer.explain_many(refused, k=3, progress=False)
@@ -108,8 +107,8 @@ print(f"The highest monthly payment is {(found.credit_amount / found.duration_in
 
 # %% [markdown]
 # ## Is recourse as cheap for all?
-# The distance of the nearest counterfactual is what recourse costs. An auditor asks whether it is the same
-# for women and men, and for young and old. Few were refused, so small differences may be chance.
+# The distance of the nearest counterfactual is the cost of recourse. An auditor asks whether it is the same
+# for women and men, and for young and old. Few applicants were refused, so small differences may be chance.
 
 # %%
 cost = found.groupby("instance")["distance"].min().reindex(refused.index)
@@ -124,9 +123,9 @@ for name, group in groups.items():
 
 # %% [markdown]
 # ## What do you want most?
-# `BALANCED` is the default. The other selections pull towards what they are named for: `dis_count` is the
-# share of features that change, `dis_dist` the distance, `div_dist` how different the answers are from each
-# other, `impl` how far they are from any known applicant.
+# `BALANCED` is the default. The other selections prefer what their names say. `dis_dist` is the distance,
+# `dis_count` the share of features that change, `div_dist` how different the answers are from each other,
+# and `impl` how far they are from the nearest known applicant.
 
 # %%
 selections = {"BALANCED": cp.BALANCED, "CLOSE": cp.CLOSE, "SPARSE": cp.SPARSE, "DIVERSE": cp.DIVERSE}

@@ -1,12 +1,12 @@
 """Diabetes: a regressor, where a range of outcomes is wanted instead of another class.
 
 Run it as a script (``python examples/diabetes.py``), or cell by cell in an editor that knows ``# %%``. It
-needs nothing but counterpoint.
+needs no extra packages.
 """
 
 # %% [markdown]
 # # How much lower, and by what
-# The data are of 442 patients: age, sex, body mass index, blood pressure and six blood values, and how far
+# The data describe 442 patients: age, sex, body mass index, blood pressure and six blood values, and how far
 # diabetes had progressed a year later, as a number from 25 to 346. A model predicts that number. A number
 # has no "other decision", so we say which numbers we want.
 
@@ -33,7 +33,7 @@ print(
 
 # %% [markdown]
 # ## Without a target there is no question
-# A schema says more of a column than its values tell: that sex is no quantity although it is written as a
+# A schema says more about a column than its values show: that sex is a category although it is stored as a
 # number, and that the body mass index is measured to one decimal place.
 
 # %%
@@ -49,7 +49,8 @@ except ValueError as refusal:
 
 # %% [markdown]
 # ## Below 200
-# `cp.Between(high=200)` is any outcome up to 200. Age and sex stay, and nobody is asked to be underweight.
+# `cp.Between(high=200)` is any outcome up to 200. Age and sex do not change, and nobody is told to become
+# underweight.
 
 # %%
 explanation = explainer.explain(patient, k=3, target=cp.Between(high=200))
@@ -61,8 +62,8 @@ print(f"\nThe model says of them: {', '.join(f'{outcome:.1f}' for outcome in out
 
 # %% [markdown]
 # ## How far down is possible
-# The lower the target, the further away the answer; at some point there is none, and the answer says so.
-# With `cp.CLOSE` it is the nearest one that was found.
+# The lower the target, the farther away the answer. At some point there is none, and the answer says so.
+# With `cp.CLOSE`, the answer is the nearest one that was found.
 
 # %%
 print()
@@ -76,9 +77,9 @@ for high in (250, 200, 150, 100, 50, 20):
         print(f"up to {high}: {answer.shortfall}")
 
 # %% [markdown]
-# ## All patients above 200, by as much as matters to each
-# A target is any function of the model's outputs. One that needs to know x, such as "a tenth lower than
-# now", is asked for a patient at a time.
+# ## All patients above 200, and a target for each patient
+# A target is any function of the model's outputs. A target that depends on x, such as "a tenth lower than
+# now", needs one call per patient.
 
 # %%
 high = X_test[predicted > 200]
@@ -86,7 +87,7 @@ many = explainer.explain_many(high, k=3, target=cp.Between(high=200), progress=F
 reached = model.predict(many.frame[X.columns])
 print(f"\n{many}")
 print(f"\n{(reached <= 200).sum()} of {len(reached)} counterfactuals are predicted to be at most 200.")
-print(f"The least body mass index among them is {many.frame['bmi'].min():.1f}.")
+print(f"The lowest body mass index among them is {many.frame['bmi'].min():.1f}.")
 
 tenth_lower = [
     explainer.explain(high.iloc[[i]], k=1, target=cp.Between(high=0.9 * now))

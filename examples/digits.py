@@ -6,7 +6,7 @@ or cell by cell in an editor that knows ``# %%``. It needs ``pip install 'counte
 
 # %% [markdown]
 # # What would make this 3 a 9?
-# The images are handwritten digits of 8 × 8 grey levels. A small convolutional network learns to read them.
+# The images are handwritten digits with 8 × 8 grey levels. A small convolutional network learns to read them.
 
 # %%
 from __future__ import annotations
@@ -30,7 +30,7 @@ images = (digits.images / 16).astype(np.float32)
 X_train, X_test, y_train, y_test = images[:1400], images[1400:], digits.target[:1400], digits.target[1400:]
 
 torch.manual_seed(0)
-torch.set_num_threads(1)  # for so small a network, sharing the work takes longer than doing it
+torch.set_num_threads(1)  # for such a small network, several threads are slower than one
 network = nn.Sequential(
     nn.Conv2d(1, 16, 3, padding=1),
     nn.ReLU(),
@@ -50,19 +50,18 @@ for _ in range(8):
 
 
 def read(pictures: np.ndarray) -> np.ndarray:
-    """Say which digits the network sees."""
+    """Return the digits that the network reads."""
     with torch.no_grad():
         return np.asarray(network(torch.from_numpy(pictures[:, None])).argmax(dim=1))
 
 
-print(f"The network reads {(read(X_test) == y_test).mean():.0%} of {len(X_test)} digits rightly.")
+print(f"The network reads {(read(X_test) == y_test).mean():.0%} of {len(X_test)} digits correctly.")
 three = X_test[(y_test == 3) & (read(X_test) == 3)][0]
 
 # %% [markdown]
 # ## Windows
-# `cp.Kernel(2)` sees an image as windows of 2 × 2 pixels. A change is one of whole windows, and all others
-# stay as they are to the last bit. The network itself is given to `fit`; how it wants its images is found
-# out.
+# `cp.Kernel(2)` divides an image into windows of 2 × 2 pixels. Only whole windows change, and all others
+# stay the same to the last bit. `fit` takes the network itself, and finds out which input shape it expects.
 
 # %%
 windows = cp.Ensemble(codec=cp.Kernel(2)).fit(network, X_train)
@@ -73,8 +72,7 @@ for sentence in by_windows.sentences():
 by_windows.plot().savefig(folder / "digits-windows.png")
 
 # %% [markdown]
-# Cells can be held fixed by a mask. Here only the upper half may change: a 9 is a 3 that is closed on the
-# upper left.
+# A mask holds cells fixed. Here only the upper half may change: a 9 is a 3 that is closed on the upper left.
 
 # %%
 lower = np.zeros((8, 8), dtype=bool)
@@ -87,9 +85,9 @@ print(f"they change {moved[:4].sum()} pixels of the upper half and {moved[4:].su
 
 # %% [markdown]
 # ## What digits are like
-# Windows make a network see a 9, but not people. An autoencoder learns what digits are like from four
-# numbers each, and what it decodes looks like a digit. Thirty rounds of training are quick; without
-# `epochs` it takes its time and keeps more. Once trained, it serves as many explainers as wanted.
+# With windows the network sees a 9, but people do not. An autoencoder learns to describe each digit by four
+# numbers, and what it decodes looks like a digit. Thirty epochs are quick; without `epochs`, training takes
+# longer and keeps more detail. Once trained, it can be used by any number of explainers.
 
 # %%
 autoencoder = cp.Autoencoder(4, epochs=30, progress=False).fit(X_train)
@@ -112,7 +110,7 @@ for name, found in {"windows": by_windows, "autoencoder": by_likeness}.items():
 
 # %% [markdown]
 # ## Many images
-# Which digits is each taken for, if little changes?
+# Which digit does each one become if little changes?
 
 # %%
 some = X_test[:40]
@@ -123,6 +121,6 @@ print(
     f"\n{len(became)} of {len(some)} have a counterfactual, {(became != decided).sum()} are read differently."
 )
 pairs, counts = np.unique(np.stack([decided, became]), axis=1, return_counts=True)
-for place in np.argsort(-counts, kind="stable")[:5]:
-    print(f"{counts[place]} times a {pairs[0, place]} became a {pairs[1, place]}.")
+for index in np.argsort(-counts, kind="stable")[:5]:
+    print(f"{counts[index]} times a {pairs[0, index]} became a {pairs[1, index]}.")
 print(f"\nWrote {folder / 'digits-windows.png'} and {folder / 'digits-autoencoder.png'}.")

@@ -1,14 +1,15 @@
 """Gunpoint: time series, seen through windows and through principal components.
 
 Run it as a script (``python examples/gunpoint.py [FOLDER]``; pictures go to FOLDER, or to a temporary one),
-or cell by cell in an editor that knows ``# %%``. It needs ``pip install 'counterpoint[study]'`` for the
+or cell by cell in an editor that knows ``# %%``. It needs ``pip install 'counterpoint[datasets]'`` for the
 data and the pictures.
 """
 
 # %% [markdown]
 # # A gun, or only a finger?
 # An actor raises a hand, holds it, and lowers it. In half of the series the hand takes a gun out of a
-# holster and puts it back, in the others it only points. Each series is where the hand is at 150 moments.
+# holster and puts it back; in the others it only points. Each series is the position of the hand at 150
+# moments.
 
 # %%
 from __future__ import annotations
@@ -36,8 +37,8 @@ x = series.X_test[(decided == "gun") & (y_test == "gun")][0]
 
 # %% [markdown]
 # ## Windows
-# `cp.Kernel(10)` parts the time into windows of ten moments. What a counterfactual does not change it keeps
-# to the last bit, so its changes show which moments decide.
+# `cp.Kernel(10)` divides time into windows of ten moments. Unchanged windows stay the same to the last bit,
+# so the changes of a counterfactual show which moments decide.
 
 # %%
 windows = cp.Ensemble(codec=cp.Kernel(10)).fit(model, series.X_train)
@@ -48,7 +49,7 @@ for sentence in by_windows.sentences():
 by_windows.plot().savefig(folder / "gunpoint-windows.png")
 
 # %% [markdown]
-# Which moments decide for all of them? `importance` is the share of the counterfactuals that change a
+# Which moments decide over all series? `importance` is the share of the counterfactuals that change a
 # moment.
 
 # %%
@@ -62,7 +63,7 @@ for start, each in zip(range(0, 150, 10), by_window, strict=True):
 
 # %% [markdown]
 # ## Hold a part fixed
-# The mask says which moments may not change; here all but the time when the hand goes up.
+# The mask says which moments may not change: here, all but the time when the hand goes up.
 
 # %%
 fixed = np.ones(150, dtype=bool)
@@ -76,8 +77,8 @@ if len(moved):
 
 # %% [markdown]
 # ## Whole movements
-# Windows leave steps that no hand makes. `cp.PCA` sees a series as a mix of a few typical movements, so
-# that the counterfactual is a movement, too.
+# Windows leave jumps that no hand makes. `cp.PCA` describes a series as a mix of a few typical movements, so
+# the counterfactual is a movement, too.
 
 # %%
 components = cp.PCA(8).fit(series.X_train)
@@ -87,7 +88,7 @@ by_movements.plot().savefig(folder / "gunpoint-pca.png")
 
 
 def largest_jump(found: cp.Explanation) -> float:
-    """Find the largest step between two moments that follow each other."""
+    """Return the largest step between two consecutive moments."""
     return float(np.abs(np.diff(found.counterfactuals, axis=1)).max())
 
 

@@ -7,8 +7,8 @@ the picture.
 
 # %% [markdown]
 # # Three kinds of wine, thirteen measurements
-# A model learns to tell three wines of Piedmont apart. With more than two classes, "a different decision"
-# can mean several things, so we say which one we mean.
+# A model learns to distinguish three wines of Piedmont. With more than two classes, "a different decision"
+# can mean several things, so we say which one we want.
 
 # %%
 from __future__ import annotations
@@ -41,7 +41,7 @@ print(f"The model is right about {model.score(X_test, y_test):.0%} of {len(X_tes
 
 # %% [markdown]
 # ## Any other kind, or a certain one
-# Without a target any other decision counts, and mostly one is much nearer than the rest.
+# Without a target any other decision counts, and usually one is much nearer than the rest.
 
 # %%
 x = X_test[model.predict(X_test) == "Barolo"].iloc[[0]]
@@ -54,7 +54,7 @@ for target in (None, "Barbera", ["Grignolino", "Barbera"]):
     print(f"  {answer.sentences()[0]}")
 
 # %% [markdown]
-# A target that the model never gives is refused, and so is a wine that already has it.
+# A target that the model never predicts is an error. A wine that already has the target gets no answers.
 
 # %%
 try:
@@ -64,8 +64,9 @@ except ValueError as error:
 print(explainer.explain(x, target="Barolo").shortfall)
 
 # %% [markdown]
-# ## What tells each pair of kinds apart
-# All wines at once, once for each wanted kind. Where a wine is of that kind already, nothing has to change.
+# ## What distinguishes each pair of kinds
+# We explain all wines at once, for each kind as the target. If a wine is already of that kind, nothing has to
+# change.
 
 # %%
 rows = []
@@ -86,7 +87,8 @@ print(f"\n{wrong} of all counterfactuals miss their target.")
 
 # %% [markdown]
 # ## One explainer alone
-# The ensemble's parts have the same face as the ensemble. Each is good at something; the ensemble picks.
+# The base explainers have the same interface as the ensemble. Each is good at something; the ensemble picks
+# the best of their answers.
 
 # %%
 parts: list[cp.Explainer] = [
@@ -112,8 +114,8 @@ shown = {
 print(f"\n{pd.DataFrame(table).T[list(shown)].rename(columns=shown).round(2)}")
 
 # %% [markdown]
-# ## Keep the answer, and the explainer
-# An answer is text, an explainer a file; neither holds the model.
+# ## Save the answer and the explainer
+# An answer is saved as text, an explainer as a file. Neither contains the model.
 
 # %%
 answer = explainer.explain(x, k=4)

@@ -155,7 +155,7 @@ def test_a_regressor_with_an_interval(tmp_path):
 
 
 def test_scales_are_those_of_all_known_instances_not_of_the_sample(tmp_path, monkeypatch):
-    monkeypatch.setattr("counterpoint.learning.MOST", 60)
+    monkeypatch.setattr("counterpoint.explainers.fitting.MOST", 60)
     X = people(300)
     fitted = cp.Ensemble().fit(refuses, X)
     assert len(fitted.fitted_.known.rows) == 60
@@ -277,13 +277,13 @@ def test_folders_are_named_when_they_are_wrong(tmp_path):
 )
 def test_other_files_are_refused(content, tmp_path):
     Path(tmp_path / "other").write_bytes(content)
-    with pytest.raises(ValueError, match="other is no saved explainer, or it is damaged"):
+    with pytest.raises(ValueError, match="other is not a saved explainer, or it is damaged"):
         load(tmp_path / "other", refuses)
 
 
 def test_a_cut_off_file_is_refused(saved):
     saved.write_bytes(saved.read_bytes()[:-200])
-    with pytest.raises(ValueError, match="no saved explainer, or it is damaged"):
+    with pytest.raises(ValueError, match="is not a saved explainer, or it is damaged"):
         load(saved, refuses)
 
 
@@ -291,7 +291,7 @@ def test_a_flipped_byte_is_noticed(saved):
     content = bytearray(saved.read_bytes())
     content[len(content) // 2] ^= 0xFF
     saved.write_bytes(bytes(content))
-    with pytest.raises(ValueError, match="no saved explainer, or it is damaged"):
+    with pytest.raises(ValueError, match="is not a saved explainer, or it is damaged"):
         load(saved, refuses)
 
 
@@ -309,7 +309,7 @@ def test_a_flipped_byte_is_noticed(saved):
 )
 def test_a_file_with_parts_missing_is_refused(saved, changes):
     rewrite(saved, **changes)
-    with pytest.raises(ValueError, match="no saved explainer, or it is damaged"):
+    with pytest.raises(ValueError, match="is not a saved explainer, or it is damaged"):
         load(saved, refuses)
 
 
@@ -379,7 +379,7 @@ def test_parameters_that_are_no_plain_data_are_named(tmp_path):
 
     fitted = cp.Ensemble([cp.Tree(), Weighted()]).fit(refuses, people())
     with pytest.raises(
-        TypeError, match=r"Ensemble.explainers\[1\].weigh cannot be saved: .*sqrt.* is no plain data"
+        TypeError, match=r"Ensemble.explainers\[1\].weigh cannot be saved: .*sqrt.* is not plain data"
     ):
         save(fitted, tmp_path / "saved")
     assert not list(tmp_path.iterdir())
@@ -392,7 +392,7 @@ def test_an_explainer_that_is_no_dataclass_is_named(tmp_path):
         def search(self, task):
             yield task.nearest_unlike(1)
 
-    with pytest.raises(TypeError, match="Bare is no dataclass"):
+    with pytest.raises(TypeError, match="Bare must be a dataclass"):
         save(Bare().fit(refuses, people()), tmp_path / "saved")
 
 

@@ -10,33 +10,49 @@ An ensemble of counterfactual explainers, for any model that can predict.
 3
 """
 
-from counterpoint import datasets, testing
-from counterpoint.adapters import KerasModel, OnnxModel, TorchModel
-from counterpoint.answers import IncompleteError
-from counterpoint.blackbox import ModelError
-from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
-from counterpoint.ensemble import Ensemble, explain
-from counterpoint.evaluation import evaluate
-from counterpoint.explainers import (
-    BruteForce,
-    CaseBased,
-    Evolution,
-    Explainer,
-    Guided,
-    Neighbours,
-    Sphere,
-    Tree,
-)
-from counterpoint.explanation import Explanation
-from counterpoint.explanations import Explanations
-from counterpoint.polish import Polish
-from counterpoint.problems import InvalidError, Problem
-from counterpoint.saving import load, save
-from counterpoint.schema import Feature, Schema
-from counterpoint.selection import BALANCED, CLOSE, DIVERSE, PLAUSIBLE, SPARSE, VARIED, Selection
-from counterpoint.shortfall import Shortfall, Why
-from counterpoint.target import Between
-from counterpoint.task import Question, Search, Task
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from counterpoint import datasets as datasets
+    from counterpoint import testing as testing
+    from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
+    from counterpoint.data.problems import InvalidError, Problem
+    from counterpoint.data.schema import Feature, Schema
+    from counterpoint.explainers import (
+        BruteForce,
+        CaseBased,
+        Evolution,
+        Explainer,
+        Guided,
+        Neighbours,
+        Sphere,
+        Tree,
+    )
+    from counterpoint.explainers.ensemble import Ensemble, explain
+    from counterpoint.explainers.run import IncompleteError
+    from counterpoint.explanation.explanation import Explanation
+    from counterpoint.explanation.explanations import Explanations
+    from counterpoint.explanation.shortfall import Shortfall
+    from counterpoint.metrics.evaluate import evaluate
+    from counterpoint.model.adapters import KerasModel, OnnxModel, TorchModel
+    from counterpoint.model.blackbox import ModelError
+    from counterpoint.model.target import Between
+    from counterpoint.saving import load, save
+    from counterpoint.search.polish import Polish
+    from counterpoint.search.task import Question, Search, Task
+    from counterpoint.search.why import Why
+    from counterpoint.selection.selection import (
+        BALANCED,
+        CLOSE,
+        DIVERSE,
+        PLAUSIBLE,
+        SPARSE,
+        VARIED,
+        Selection,
+    )
 
 __version__ = "0.1.0"
 
@@ -87,3 +103,83 @@ __all__ = [
     "save",
     "testing",
 ]
+
+# Where each public name lives. It is imported when it is first used, so that `import counterpoint` is quick.
+_MODULES = {
+    "codecs": (
+        "Autoencoder",
+        "Codec",
+        "Identity",
+        "Kernel",
+        "PCA",
+    ),
+    "data.problems": (
+        "InvalidError",
+        "Problem",
+    ),
+    "data.schema": (
+        "Feature",
+        "Schema",
+    ),
+    "explainers": (
+        "BruteForce",
+        "CaseBased",
+        "Evolution",
+        "Explainer",
+        "Guided",
+        "Neighbours",
+        "Sphere",
+        "Tree",
+    ),
+    "explainers.ensemble": (
+        "Ensemble",
+        "explain",
+    ),
+    "explainers.run": ("IncompleteError",),
+    "explanation.explanation": ("Explanation",),
+    "explanation.explanations": ("Explanations",),
+    "explanation.shortfall": ("Shortfall",),
+    "metrics.evaluate": ("evaluate",),
+    "model.adapters": (
+        "KerasModel",
+        "OnnxModel",
+        "TorchModel",
+    ),
+    "model.blackbox": ("ModelError",),
+    "model.target": ("Between",),
+    "saving": (
+        "load",
+        "save",
+    ),
+    "search.polish": ("Polish",),
+    "search.task": (
+        "Question",
+        "Search",
+        "Task",
+    ),
+    "search.why": ("Why",),
+    "selection.selection": (
+        "BALANCED",
+        "CLOSE",
+        "DIVERSE",
+        "PLAUSIBLE",
+        "SPARSE",
+        "Selection",
+        "VARIED",
+    ),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("datasets", "testing"):
+        return import_module(f"counterpoint.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'counterpoint' has no attribute {name!r}")
+    value = getattr(import_module(f"counterpoint.{_HOMES[name]}"), name)
+    globals()[name] = value  # the next time it is found at once
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

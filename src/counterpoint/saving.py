@@ -1,7 +1,7 @@
 """Saving a fitted explainer without its model, and loading it again.
 
-The file is a zip of one JSON text and some arrays. Nothing in it is pickled and no module is imported because
-of it, so that loading a file runs no code of the file's author.
+The file is a zip of one JSON document and some arrays. Nothing in it is pickled and it causes no imports, so
+loading a file runs no code from the file's author.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint import storage
-from counterpoint.answers import Fitted
-from counterpoint.blackbox import BlackBox, Labels
-from counterpoint.bounds import Rules
+from counterpoint._util.atomic import replacing
 from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
-from counterpoint.distances import Distance, Euclidean
+from counterpoint.data import plain as storage
+from counterpoint.data.distance import Distance, Euclidean
+from counterpoint.data.known import Population
+from counterpoint.data.schema import Schema
+from counterpoint.data.types import Labels, Rows
 from counterpoint.explainers import Explainer
-from counterpoint.files import replacing
-from counterpoint.polish import Polish
-from counterpoint.population import Population
-from counterpoint.schema import Rows, Schema
-from counterpoint.selection import Selection
-from counterpoint.task import Rule
-from counterpoint.view import Direct, Instances, Through, View
+from counterpoint.explainers.fitting import Fitted
+from counterpoint.model.blackbox import BlackBox
+from counterpoint.model.representation import Direct, Instances, Through, View
+from counterpoint.search.polish import Polish
+from counterpoint.search.task import Rule
+from counterpoint.selection.selection import Selection
 
 FORMAT = "counterpoint explainer"
 VERSION = 2
 TEXT = "explainer.json"
 
-# A loaded explainer's model is asked about at most so many known instances, to see that it is the right one.
+# The model of a loaded explainer is asked about at most this many known instances, to check that it is right.
 ASKED = 100
 
-# Codecs that are saved with what they learned, and parameters that are objects, besides explainers.
+# Codecs that are saved with what they learned, and parameters that are objects other than explainers.
 SAVED_CODECS = (Identity, Kernel, PCA, Autoencoder)
 PARTS = (Polish, Selection, *SAVED_CODECS)
 
-# Stands for a codec of the user's own.
+# Stands for a custom codec.
 OWN = {"codec": "own"}
 
 Plain = Any
@@ -55,9 +55,9 @@ def save(explainer: Explainer, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     explainer
-        A fitted explainer. Its parameters must be plain data: numbers, texts, lists, other explainers.
+        A fitted explainer. Its parameters must be plain data: numbers, strings, lists, other explainers.
     path
-        The file to write. An old one is replaced only once the new one is complete.
+        The file to write. An existing file is replaced only when the new one is complete.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def save(explainer: Explainer, path: str | os.PathLike[str]) -> None:
     }
     arrays = {"rows": known.rows, "labels": known.labels}
     if codec:
-        # What known rows decode to is not quite what they were, and neither is the model's word on it.
+        # Known rows do not decode to exactly what they were, so the model's labels may differ too.
         arrays["said"] = fitted.blackbox.about(_nowhere(fitted.view)).predict(_asked(known.rows))
     if isinstance(codec, SAVED_CODECS):
         arrays |= {f"codec.{name}": array for name, array in codec.arrays().items()}
@@ -97,7 +97,7 @@ def save(explainer: Explainer, path: str | os.PathLike[str]) -> None:
 def load(
     path: str | os.PathLike[str], model: Any, *, rule: Rule | None = None, codec: Codec | None = None
 ) -> Explainer:
-    """Load a fitted explainer that `save` wrote; it gives the same answers as the one that was saved.
+    """Load a fitted explainer that `save` wrote; it gives the same answers as the original.
 
     Parameters
     ----------
@@ -105,12 +105,12 @@ def load(
         The file to read.
     model
         The model that the explainer was fitted with, which is not in the file. It is asked about some known
-        instances, to see that it decides as it did.
+        instances, to check that its decisions are the same.
     rule
-        The user's own test of candidates; needed if the saved explainer had one.
+        The user's test of candidates; required if the saved explainer had one.
     codec
-        The user's own fitted codec; needed if the saved explainer had one. Those of this library are in the
-        file.
+        The fitted custom codec; required if the saved explainer had one. The codecs of this library are saved
+        in the file.
 
     Examples
     --------
@@ -134,27 +134,27 @@ def load(
     example = view.decode(asked, _nowhere(view), np.zeros(len(asked), dtype=np.intp))
     blackbox = BlackBox(model, view, example)
     _check_model(blackbox.about(_nowhere(view)).predict(asked), saved.said)
-    return saved.explainer.keep(Fitted(Rules.of(saved.known.schema), blackbox, saved.known, rule))
+    return saved.explainer.keep(Fitted(blackbox, saved.known, rule))
 
 
 @dataclass(frozen=True)
 class _Saved:
-    """What a file holds."""
+    """The contents of a file."""
 
     explainer: Explainer
     schema: Schema
     known: Population
     rule: bool
-    said: Labels  # what the model says of some known rows
-    codec: Any  # None for tables, OWN for a codec of the user's
+    said: Labels  # the model's labels of some known rows
+    codec: Any  # None for tables, OWN for a custom codec
 
     def view(self, path: Any, codec: Codec | None) -> View:
-        """Say how instances become rows, with the codec in the file or the user's own."""
+        """Return the view of instances, with the codec in the file or the custom one."""
         if self.codec is None:
             return Direct(self.schema)
         if self.codec == OWN and codec is None:
             raise ValueError(
-                f"The explainer in {path} was fitted with a codec of your own, which is not in the file; "
+                f"The explainer in {path} was fitted with a custom codec, which is not in the file; "
                 f"give codec=."
             )
         found: Any = codec if self.codec == OWN else self.codec
@@ -165,25 +165,25 @@ class _Saved:
 
 
 def _asked(rows: Rows) -> Rows:
-    """Pick the known instances that a loaded explainer's model is asked about."""
+    """Choose the known instances that the model of a loaded explainer is asked about."""
     return rows[np.unique(np.linspace(0, len(rows) - 1, ASKED).astype(np.intp))]
 
 
 def _nowhere(view: View) -> Instances:
-    """Make an instance that no row shares a value with, so that rows decode without anything kept."""
+    """Make an instance that shares no value with any row, so that rows are decoded in full."""
     rows = np.full((1, len(view.latent.features)), np.nan)
     return Instances(np.zeros((1, len(view.schema.features))), rows)
 
 
 def _write(path: Path, text: str, arrays: dict[str, NDArray[Any]]) -> None:
-    """Write a text and arrays to a zip file."""
+    """Write a JSON document and arrays to a zip file."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"Cannot save to {path}: there is no folder {path.parent}.")
     if path.is_dir():
         raise IsADirectoryError(f"Cannot save to {path}: it is a folder; give the name of a file.")
     write: Any = np.lib.format.write_array
     with replacing(path) as file, ZipFile(file, "w") as archive:
-        # A ZipInfo of its own carries no date: the same explainer makes the same file.
+        # A new ZipInfo has no date, so the same explainer gives the same file.
         archive.writestr(ZipInfo(TEXT), text, ZIP_DEFLATED)
         for name, array in arrays.items():
             with archive.open(_deflated(f"{name}.npy"), "w", force_zip64=True) as member:
@@ -197,7 +197,7 @@ def _deflated(name: str) -> ZipInfo:
 
 
 def _read(path: Path) -> _Saved:
-    """Read a file, and refuse one that is not ours, of another version, or damaged."""
+    """Read a file, or raise an error if it is not ours, has another version, or is damaged."""
     with path.open("rb") as file:
         try:
             with ZipFile(file) as archive:
@@ -205,7 +205,7 @@ def _read(path: Path) -> _Saved:
                 members = [name for name in archive.namelist() if name.endswith(".npy")]
                 arrays = {name[: -len(".npy")]: _array(archive, name) for name in members}
             ours = meta["format"] == FORMAT
-        except Exception as error:  # a damaged zip raises whatever its damage leads to
+        except Exception as error:  # a damaged zip can raise anything
             raise _unreadable(path, error) from error
     if not ours:
         raise _unreadable(path, f"its format is {meta['format']!r}")
@@ -247,11 +247,11 @@ def _restore(path: Path, meta: dict[str, Plain], arrays: dict[str, NDArray[Any]]
 
 
 def _unreadable(path: Path, why: object) -> ValueError:
-    return ValueError(f"{path} is no saved explainer, or it is damaged: {why or type(why).__name__}.")
+    return ValueError(f"{path} is not a saved explainer, or it is damaged: {why or type(why).__name__}.")
 
 
 def _check_shapes(schema: Schema, rows: Rows, labels: Labels, distance: Distance) -> None:
-    """Refuse arrays that do not belong together."""
+    """Raise an error for arrays that do not belong together."""
     width = len(schema.features)
     if rows.ndim != 2 or rows.shape[1] != width or rows.dtype != np.float64 or not len(rows):
         raise ValueError(f"its known instances have shape {rows.shape} of {rows.dtype} for {width} features")
@@ -262,9 +262,9 @@ def _check_shapes(schema: Schema, rows: Rows, labels: Labels, distance: Distance
 
 
 def _check_model(labels: Labels, expected: Labels) -> None:
-    """Refuse a model that decides known instances differently from the one the explainer was fitted with."""
+    """Raise an error if a model decides known instances differently than the explainer's original model."""
     if labels.shape == expected.shape and labels.dtype.kind == expected.dtype.kind == "f":
-        # The same model can differ in the last digits on another machine.
+        # The outputs of the same model can differ in the last digits on another machine.
         same = np.isclose(labels, expected, rtol=1e-4, atol=1e-6)
     else:
         same = labels == expected if labels.shape == expected.shape else np.zeros(len(labels), dtype=np.bool_)
@@ -283,7 +283,7 @@ def _codec(view: View) -> Codec | None:
 
 
 def _restored_codec(plain: Plain, arrays: dict[str, NDArray[Any]]) -> Any:
-    """Make a codec from its parameters and arrays; None for tables, OWN for one that is not in the file."""
+    """Make a codec from its parameters and arrays; None for tables, OWN for a codec not in the file."""
     if plain is None or plain == OWN:
         return plain
     mine = {name.removeprefix("codec."): each for name, each in arrays.items() if name.startswith("codec.")}
@@ -291,16 +291,16 @@ def _restored_codec(plain: Plain, arrays: dict[str, NDArray[Any]]) -> Any:
 
 
 class _UnknownClassError(ValueError):
-    """A file names an explainer that nobody has imported."""
+    """A file names an explainer whose class is not imported."""
 
 
 def _to_plain(value: Any, where: str) -> Plain:
-    """Turn a parameter into plain data; `where` names it, should that fail."""
+    """Turn a parameter into plain data; `where` names it in errors."""
     if isinstance(value, Codec) and not isinstance(value, (Explainer, *PARTS)):
         return OWN
     if isinstance(value, (Explainer, *PARTS)):
         if not is_dataclass(value):
-            raise TypeError(f"{where} cannot be saved: {type(value).__name__} is no dataclass; make it one.")
+            raise TypeError(f"{where} cannot be saved: {type(value).__name__} must be a dataclass.")
         names = [field.name for field in fields(value) if field.init]
         parameters = {name: _to_plain(getattr(value, name), f"{where}.{name}") for name in names}
         return {"class": [type(value).__module__, type(value).__qualname__], "parameters": parameters}
@@ -314,8 +314,8 @@ def _to_plain(value: Any, where: str) -> Plain:
         return storage.value_to_plain(value)
     except TypeError:
         raise TypeError(
-            f"{where} cannot be saved: {value!r} is no plain data. Use numbers, texts, bools, None, lists of "
-            f"them, or explainers."
+            f"{where} cannot be saved: {value!r} is not plain data. Use numbers, strings, bools, None, lists "
+            f"of them, or explainers."
         ) from None
 
 
@@ -338,7 +338,7 @@ def _from_plain(plain: Plain) -> Any:
 
 
 def _find_class(module: str, name: str) -> type[Any]:
-    """Find a class by its name among those that are already imported; the file must not choose what runs."""
+    """Find a class by name among the imported ones; the file must not choose which code runs."""
     named = [kind for kind in (*_subclasses(Explainer), *PARTS) if kind.__qualname__ == name]
     here = [kind for kind in named if kind.__module__ == module]
     if here:
@@ -348,7 +348,7 @@ def _find_class(module: str, name: str) -> type[Any]:
     raise _UnknownClassError(
         f"The saved explainer is a {name}, which {module} defines. Import {module} before loading."
         if not named
-        else f"The saved explainer is the {name} of {module}, but only others of that name are imported: "
+        else f"The saved explainer is the {name} of {module}, but only others with that name are imported: "
         f"{[kind.__module__ for kind in named]}. Import {module} before loading."
     )
 

@@ -1,4 +1,4 @@
-"""The promises of every answer, as checks that anyone's own explainer can be run through."""
+"""The promises of every answer, as checks for any explainer."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from counterpoint.distances import changed
-from counterpoint.engine import step
+from counterpoint.data.distance import changed
+from counterpoint.data.schema import Feature, Schema
+from counterpoint.data.types import Rows
 from counterpoint.explainers.base import Explainer
-from counterpoint.explanation import Explanation
-from counterpoint.schema import Feature, Rows, Schema
-from counterpoint.target import Between
-from counterpoint.task import Search
+from counterpoint.explanation.explanation import Explanation
+from counterpoint.model.target import Between
+from counterpoint.search.engine import step
+from counterpoint.search.task import Search
 
-# A search that asks more often than this holds back all that run with it.
+# A search that asks more questions than this delays all others that run with it.
 ROUNDS = 50
 
 
 @dataclass(frozen=True)
 class Check:
-    """One promise tried on one problem: whether it was kept, what was seen, and of how many answers."""
+    """One promise checked on one problem: whether it was kept, the details, and the number of answers."""
 
     name: str
     passed: bool
@@ -37,7 +38,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Report:
-    """All checks that an explainer was put through.
+    """The results of all checks of an explainer.
 
     Examples
     --------
@@ -61,24 +62,24 @@ class Report:
 
 
 def check_explainer(explainer: Explainer, *, seed: int = 0, strict: bool = True) -> Report:
-    """Put an explainer through the promises that every answer makes, on small problems of many kinds.
+    """Check the promises that every answer of an explainer must keep, on small problems of many kinds.
 
     The problems: a mixed table with every kind of constraint, arrays of numbers, several classes and a
-    target, missing values, a number as the model's output, decisions that nothing or hardly anything flips.
+    target, missing values, a model that returns numbers, decisions that nothing or hardly anything flips.
 
     Parameters
     ----------
     explainer
-        An explainer; copies of it are fitted, it stays as it is.
+        An explainer; only copies of it are fitted.
     seed
-        Draws the tables of the problems.
+        Seed of the problems' tables.
     strict
-        Raise an `AssertionError` that lists the broken promises; otherwise they are in the report only.
+        Raise an `AssertionError` that lists the broken promises; otherwise they are only in the report.
 
     Examples
     --------
-    A user's own explainer: random mixes of x with the known instances nearest to it that are decided
-    differently. All instances get the same draws, as an answer may not depend on what it is asked with.
+    A custom explainer: random mixes of x with the nearest known instances that are decided differently. All
+    instances get the same draws, because an answer may not depend on the other instances.
 
     >>> import counterpoint as cp
     >>> @dataclass
@@ -111,21 +112,21 @@ def check_explainer(explainer: Explainer, *, seed: int = 0, strict: bool = True)
 
 
 def _finds_something(checks: list[Check]) -> Check:
-    """Check that the others had something to look at: who finds nothing breaks no promise."""
+    """Check that there were answers to check: an explainer that finds nothing breaks no promise."""
     found = max(check.found for check in checks)
     detail = "some were found" if found else "nothing was found on any problem, so nothing was checked"
     return Check("finds counterfactuals", found > 0, detail, found)
 
 
 class _EndlessError(BaseException):
-    """Ends a search that has no end; nothing on the way takes it for an error of the model's."""
+    """Ends an endless search; not an Exception, so that it is not taken for an error of the model."""
 
     def __init__(self) -> None:
         super().__init__(f"still asks after {ROUNDS} questions")
 
 
 class _Model:
-    """A model that remembers what it was asked about, and refuses to be asked without end."""
+    """A model that remembers the rows it was asked about, and limits the number of questions."""
 
     def __init__(self, problem: _Problem) -> None:
         self.decide = problem.predict
@@ -155,7 +156,7 @@ class _Trial:
         self.answers = self.explain(self.explainer, problem.instances)
 
     def fitted(self, explainer: Explainer) -> Explainer:
-        """Fit a copy whose searches have an end."""
+        """Fit a copy with a limit on the questions of its searches."""
         self.model.left = ROUNDS
         copy = explainer.clone()
         vars(copy)["search"] = lambda task: _bounded(type(copy).search(copy, task))
@@ -169,13 +170,13 @@ class _Trial:
         return explainer.explain_many(instances, progress=False, **asked)
 
     def each(self) -> Iterator[tuple[str, Explanation, Rows]]:
-        """Give each answer with its name and its rows, which are read from the caller's own kind of table."""
-        for place, answer in enumerate(self.answers):
-            yield f"X[{place}]", answer, answer.schema.encode(answer.counterfactuals)
+        """Yield each answer with its name and its rows, which are read from the caller's table."""
+        for index, answer in enumerate(self.answers):
+            yield f"X[{index}]", answer, answer.schema.encode(answer.counterfactuals)
 
 
 def _bounded(search: Search) -> Search:
-    """Run a search that may ask so many questions and no more."""
+    """Run a search with a limit on its questions."""
     labels = None
     for _ in range(ROUNDS + 1):
         if (question := step(search, labels)) is None:
@@ -185,7 +186,7 @@ def _bounded(search: Search) -> Search:
 
 
 def _checks(explainer: Explainer, problem: _Problem) -> Iterator[Check]:
-    """Try all promises on one problem."""
+    """Check all promises on one problem."""
     try:
         trial = _Trial(explainer, problem)
     except (Exception, _EndlessError) as error:
@@ -208,9 +209,9 @@ def _raised(explainer: Explainer, error: BaseException) -> str:
 
 
 def _flips(trial: _Trial) -> Iterator[str]:
-    """Ask the model again about each counterfactual, in its final form; it must have been asked before."""
+    """Ask the model again about each counterfactual, in its final form; it must have been labelled before."""
     target = trial.problem.target
-    for place, answer, rows in trial.each():
+    for where, answer, rows in trial.each():
         if not len(rows):
             continue
         labels = np.asarray(trial.problem.predict(answer.counterfactuals))
@@ -219,10 +220,10 @@ def _flips(trial: _Trial) -> Iterator[str]:
         keys = trial.model.keys(answer.counterfactuals)
         for i, row in enumerate(rows):
             if keys[i] not in trial.model.asked:
-                yield f"counterfactual {i + 1} of {place} was never labelled: {_say(trial, row)}"
+                yield f"counterfactual {i + 1} of {where} was never labelled: {_say(trial, row)}"
             if kept[i] or labels[i] != answer.labels[i]:
                 said = f"{labels[i]!r} (said to be {answer.labels[i]!r}, x is {answer.decision!r})"
-                yield f"counterfactual {i + 1} of {place} is decided as {said}: {_say(trial, row)}"
+                yield f"counterfactual {i + 1} of {where} is decided as {said}: {_say(trial, row)}"
 
 
 def _say(trial: _Trial, row: Rows) -> str:
@@ -230,22 +231,22 @@ def _say(trial: _Trial, row: Rows) -> str:
 
 
 def _keeps_constraints(trial: _Trial) -> Iterator[str]:
-    for place, answer, rows in trial.each():
+    for where, answer, rows in trial.each():
         for feature, old, column in zip(trial.schema.features, answer.row, rows.T, strict=True):
             for i, new in enumerate(column):
                 if broken := _broken(feature, old, new):
                     values = f"from {feature.label(old)!r} to {feature.label(new)!r}"
-                    yield f"counterfactual {i + 1} of {place} moves {feature.name!r} {values}, but {broken}"
+                    yield f"counterfactual {i + 1} of {where} moves {feature.name!r} {values}, but {broken}"
         most, counts = trial.problem.max_changes, changed(rows, answer.row).sum(axis=1)
         if most is not None and (counts > most).any():
-            yield f"a counterfactual of {place} changes {counts.max()} features, but max_changes is {most}"
+            yield f"a counterfactual of {where} changes {counts.max()} features, but max_changes is {most}"
         rule = trial.problem.constraints.get("rule")
         if rule and len(rows) and not np.all(rule(answer.counterfactuals, answer.x)):
-            yield f"a counterfactual of {place} breaks the rule"
+            yield f"a counterfactual of {where} breaks the rule"
 
 
 def _broken(feature: Feature, old: float, new: float) -> str | None:
-    """Say which constraint a value breaks; x's own breaks none, unless it lies outside a range."""
+    """Say which constraint a value breaks; x's value breaks none, unless it lies outside a range."""
     same = np.float64(old).tobytes() == np.float64(new).tobytes()
     if feature.immutable:
         return None if same else "it is immutable"
@@ -264,12 +265,12 @@ def _broken(feature: Feature, old: float, new: float) -> str | None:
     if not low <= new <= high:
         return f"its range is {low} to {high}"
     steps = new / (feature.step or new or 1)
-    # A step such as 0.1 is no exact float, so its multiples need not be exact either.
+    # A step such as 0.1 is not exact as a float, so its multiples need not be exact either.
     return None if abs(steps - round(steps)) <= 1e-6 * max(1, abs(steps)) else f"its step is {feature.step}"
 
 
 def _outside(feature: Feature, value: Any) -> str | None:
-    """Say which range of the user's a value lies outside of; what is missing lies in every one."""
+    """Say which of the user's ranges a value lies outside of; a missing value lies inside every range."""
     if feature.range is None or value is None:
         return None
     low, high = (feature.range[0], feature.range[-1])
@@ -278,44 +279,44 @@ def _outside(feature: Feature, value: Any) -> str | None:
 
 
 def _is_a_set(trial: _Trial) -> Iterator[str]:
-    for place, answer, rows in trial.each():
+    for where, answer, rows in trial.each():
         if len(rows) > trial.problem.k:
-            yield f"{place} has {len(rows)} counterfactuals, but k is {trial.problem.k}"
+            yield f"{where} has {len(rows)} counterfactuals, but k is {trial.problem.k}"
         if len({bytes(row) for row in rows + 0.0}) < len(rows):
-            yield f"{place} has a counterfactual twice"
+            yield f"{where} has a counterfactual twice"
         if not changed(rows, answer.row).any(axis=1).all():
-            yield f"{place} is its own counterfactual: {_say(trial, answer.row)}"
+            yield f"{where} is its own counterfactual: {_say(trial, answer.row)}"
 
 
 def _says_why(trial: _Trial) -> Iterator[str]:
     k, most = trial.problem.k, trial.problem.most
-    for place, answer, rows in trial.each():
+    for where, answer, rows in trial.each():
         short, found = answer.shortfall, len(rows)
         said = None if short is None else (short.asked, short.found, bool(short.reason))
         if said != (None if found >= k else (k, found, True)):
-            yield f"{place} has {found} of {k} counterfactuals, but its shortfall is {short!r}"
+            yield f"{where} has {found} of {k} counterfactuals, but its shortfall is {short!r}"
         if most is not None and found > most:
-            yield f"{place} has {found} counterfactuals, but only {most} exist"
+            yield f"{where} has {found} counterfactuals, but only {most} exist"
 
 
 def _is_repeatable(trial: _Trial) -> Iterator[str]:
-    """Explain alone, in another order, and by a clone: the answers are those of the first time."""
+    """Explain alone, in another order, and with a clone: the answers must be the same."""
     instances, last = trial.problem.instances, len(trial.answers) - 1
     turned = trial.explain(trial.explainer, instances[::-1])
     clone = trial.fitted(trial.explainer)
-    for place in range(last, -1, -1):
-        one = instances[place : place + 1]
+    for index in range(last, -1, -1):
+        one = instances[index : index + 1]
         for way, answer in (
-            ("in another order", turned[last - place]),
+            ("in another order", turned[last - index]),
             ("alone", trial.explain(trial.explainer, one, alone=True)),
-            ("alone by a clone", trial.explain(clone, one, alone=True)),
+            ("alone with a clone", trial.explain(clone, one, alone=True)),
         ):
-            if different := _difference(trial.answers[place], answer):
-                yield f"X[{place}] explained {way} gets other {different} than in the batch"
+            if different := _difference(trial.answers[index], answer):
+                yield f"X[{index}] explained {way} gets different {different} than in the batch"
 
 
 def _difference(a: Explanation, b: Explanation) -> str | None:
-    """Name the first thing in which two answers differ."""
+    """Name the first difference between two answers."""
     if a.rows.tobytes() != b.rows.tobytes():
         return "counterfactuals"
     if not np.array_equal(a.labels, b.labels):
@@ -342,7 +343,7 @@ _PROMISES: dict[str, Callable[[_Trial], Iterator[str]]] = {
 
 @dataclass(frozen=True)
 class _Problem:
-    """Known instances, a model, what is asked and what may change; `most` is how many answers exist."""
+    """Known instances, a model, a question and constraints; `most` is the number of answers that exist."""
 
     name: str
     predict: Callable[[Any], Any]
@@ -356,7 +357,7 @@ class _Problem:
 
 
 def _problems(seed: int) -> Iterator[_Problem]:
-    """Pose small problems of many kinds."""
+    """Make small problems of many kinds."""
     from sklearn.datasets import load_diabetes, load_iris, load_wine
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -396,7 +397,7 @@ def _problems(seed: int) -> Iterator[_Problem]:
 
 
 def _loans(seed: int, size: int = 150) -> pd.DataFrame:
-    """Draw a table that has columns of every kind."""
+    """Draw a table with columns of every kind."""
     rng, schools = np.random.default_rng(seed), ["primary", "secondary", "college"]
     return pd.DataFrame(
         {

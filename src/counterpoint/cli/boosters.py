@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoint.adapters import outputs
-from counterpoint.cli.problems import InputError, need
+from counterpoint.cli.errors import InputError, need
+from counterpoint.model.adapters import outputs
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def open_lightgbm(path: Path, classes: Sequence[str] | None) -> Booster:
     booster = lightgbm.Booster(model_file=str(path))
     goal = booster.dump_model()["objective"].split()[0]
     names = tuple(booster.feature_name())
-    unnamed = names == tuple(f"Column_{place}" for place in range(len(names)))
+    unnamed = names == tuple(f"Column_{index}" for index in range(len(names)))
     coded = bool(booster.pandas_categorical)
 
     def score(table: pd.DataFrame) -> NDArray[Any]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from counterpoint.cli.errors import InputError
 from counterpoint.cli.models import Opened
-from counterpoint.cli.problems import InputError
 
 
 @dataclass(frozen=True)

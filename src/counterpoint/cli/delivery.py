@@ -1,4 +1,4 @@
-"""Handing parts to outputs, and counting what rows got. An output is put in its place when it is whole."""
+"""Handing parts to outputs, and counting what rows got. An output is put in its index when it is whole."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from itertools import repeat
 from pathlib import Path
 
+from counterpoint._util.atomic import destination, draft_of, put_in_place
+from counterpoint.cli.errors import InputError
 from counterpoint.cli.outputs import Output, opened
 from counterpoint.cli.parts import Part
-from counterpoint.cli.problems import InputError
-from counterpoint.files import destination, draft_of, put_in_place
 
 
 class Tally(Output):
@@ -23,7 +23,7 @@ class Tally(Output):
     def add(self, part: Part) -> None:
         """Count a part."""
         self.rows += len(part.explanations)
-        for place, item in part.numbered():
+        for index, item in part.numbered():
             if item.shortfall is None:
                 continue
             if item.shortfall.already:
@@ -32,7 +32,7 @@ class Tally(Output):
             self.none += not len(item)
             self.fewer += bool(len(item))
             self._asked = item.shortfall.asked
-            self._first = self._first or f"The first is row {place + 1:,}: {item.shortfall.reason}."
+            self._first = self._first or f"The first is row {index + 1:,}: {item.shortfall.reason}."
 
     def __str__(self) -> str:
         rows = f"{self.rows:,} row{'s' * (self.rows != 1)}"
@@ -52,7 +52,7 @@ def deliver(
     *others: Output,
     rows: int | None = None,
 ) -> None:
-    """Hand parts to outputs; files are put in their places when all of them are whole.
+    """Hand parts to outputs; files are put in their indices when all of them are whole.
 
     If the parts do not hold as many rows as there must be, nothing is replaced.
     """

@@ -12,11 +12,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from counterpoint.cli.constraints import read_limits
+from counterpoint.cli.errors import Exit, need
 from counterpoint.cli.explain import explain
 from counterpoint.cli.job import Job, Question
-from counterpoint.cli.limits import read_limits
 from counterpoint.cli.models import Request
-from counterpoint.cli.problems import Exit, need
 from counterpoint.datasets import load_table
 
 LABEL = "decision"
@@ -27,7 +27,6 @@ def add_demo(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "demo",
-        help="see it work on refused credit applicants",
         description="Train a forest on German credit, explain refused applicants and write a report. The "
         "table, the model and the applicants are left in the folder, to try the other commands on.",
         parents=[common],

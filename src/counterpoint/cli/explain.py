@@ -12,28 +12,29 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from counterpoint.answers import IncompleteError
-from counterpoint.blackbox import ModelError, is_continuous
+from counterpoint._util.atomic import destination, remove_drafts
 from counterpoint.cli.columns import Columns
 from counterpoint.cli.delivery import Tally, deliver
+from counterpoint.cli.errors import Exit, InputError
 from counterpoint.cli.invalid import Invalid, gathering
 from counterpoint.cli.job import Job
 from counterpoint.cli.lock import only_run
 from counterpoint.cli.models import Opened, open_model
 from counterpoint.cli.outputs import TEXTS, Output
 from counterpoint.cli.parts import Part, Store
-from counterpoint.cli.problems import Exit, InputError
 from counterpoint.cli.tables import count_rows, read_parts, read_table
 from counterpoint.cli.terminal import Cards, Messages, Printer, tell
 from counterpoint.cli.wanted import wanted
-from counterpoint.ensemble import Ensemble
+from counterpoint.data.outputs import is_continuous
+from counterpoint.data.problems import Problem
 from counterpoint.explainers import Explainer
-from counterpoint.explanation import Explanation
-from counterpoint.explanations import Explanations
-from counterpoint.files import destination, remove_drafts
-from counterpoint.problems import Problem
-from counterpoint.selection import NAMED
-from counterpoint.view import Direct
+from counterpoint.explainers.ensemble import Ensemble
+from counterpoint.explainers.run import IncompleteError
+from counterpoint.explanation.explanation import Explanation
+from counterpoint.explanation.explanations import Explanations
+from counterpoint.model.blackbox import ModelError
+from counterpoint.model.representation import Direct
+from counterpoint.selection.selection import NAMED
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,8 @@ class Session:
                     progress=False,
                 )
         except IncompleteError as error:
-            place, first = min(error.failed.items())
-            raise ModelError(f"The model failed on row {start + place + 1:,} of {rows}: {first}") from error
+            index, first = min(error.failed.items())
+            raise ModelError(f"The model failed on row {start + index + 1:,} of {rows}: {first}") from error
         return Part(explanations, frame.loc[explanations.instances, list(self.job.groups)])
 
     def holds(self, part: Part) -> bool:

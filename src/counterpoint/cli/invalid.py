@@ -10,9 +10,9 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from counterpoint.cli.problems import ListError
-from counterpoint.files import destination, replacing
-from counterpoint.problems import Problem
+from counterpoint._util.atomic import destination, replacing
+from counterpoint.cli.errors import ListError
+from counterpoint.data.problems import Problem
 
 # So many values are listed; a file can hold all.
 LISTED = 20

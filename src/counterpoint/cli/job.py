@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import sklearn
 
-from counterpoint.cli.limits import Limits
+from counterpoint.cli.constraints import Limits
+from counterpoint.cli.errors import InputError, need
 from counterpoint.cli.models import Request, checksum
 from counterpoint.cli.outputs import check_ending
-from counterpoint.cli.problems import InputError, need
 
 # What outputs of some endings need, to be missed before the work and not after it.
 NEEDED = {".parquet": ("pyarrow.parquet", "Writing parquet"), ".html": ("jinja2", "A report")}

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
-from counterpoint.cli.problems import BusyError, InputError
+from counterpoint.cli.errors import BusyError, InputError
 
 _held: set[TextIO] = set()
 
@@ -32,7 +32,7 @@ def only_run(outputs: Iterable[Path]) -> Iterator[None]:
     ...     pass
     Traceback (most recent call last):
         ...
-    counterpoint.cli.problems.BusyError: ...found.csv is being written by process ... on ... since ...
+    counterpoint.cli.errors.BusyError: ...found.csv is being written by process ... on ... since ...
     """
     with ExitStack() as stack:
         # In one order, so that of two runs that want the same two outputs one gets both.

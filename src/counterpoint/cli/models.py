@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from counterpoint.adapters import Network, OnnxModel, TorchModel
 from counterpoint.cli.boosters import Booster, open_lightgbm, open_xgboost
-from counterpoint.cli.problems import InputError, need
+from counterpoint.cli.errors import InputError, need
 from counterpoint.cli.trees import TREE, check_trees
+from counterpoint.model.adapters import Network, OnnxModel, TorchModel
 
 
 @dataclass(frozen=True)

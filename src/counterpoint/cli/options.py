@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from counterpoint.cli.constraints import Limits, from_flags, read_limits
 from counterpoint.cli.explain import explain
 from counterpoint.cli.job import Job, Question
-from counterpoint.cli.limits import Limits, from_flags, read_limits
 from counterpoint.cli.models import Request
 from counterpoint.cli.outputs import TEXTS
-from counterpoint.selection import NAMED
+from counterpoint.selection.selection import NAMED
 
 ABOUT = "Say what would have to change for decisions of a model to be different."
 
@@ -33,7 +33,6 @@ def add_explain(commands: Any, common: argparse.ArgumentParser) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "explain",
-        help="explain decisions",
         description=ABOUT,
         epilog=MORE,
         parents=[common],

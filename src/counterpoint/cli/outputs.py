@@ -12,10 +12,10 @@ from typing import IO, Any
 
 import pandas as pd
 
+from counterpoint._util.atomic import draft_of
+from counterpoint.cli.errors import InputError, need
 from counterpoint.cli.parts import Part
-from counterpoint.cli.problems import InputError, need
 from counterpoint.cli.records import record, tidy
-from counterpoint.files import draft_of
 
 
 class Output(ABC):
@@ -50,8 +50,8 @@ class Lines(Output):
 
     def add(self, part: Part) -> None:
         """Write a part."""
-        for place, item in part.numbered():
-            self._file.write(_json(record(place, item)) + "\n")
+        for index, item in part.numbered():
+            self._file.write(_json(record(index, item)) + "\n")
 
 
 class Json(Output):
@@ -62,8 +62,8 @@ class Json(Output):
 
     def add(self, part: Part) -> None:
         """Write a part."""
-        for place, item in part.numbered():
-            self._file.write(self._before + _json(record(place, item)))
+        for index, item in part.numbered():
+            self._file.write(self._before + _json(record(index, item)))
             self._before = ",\n"
 
     def finish(self) -> None:
@@ -128,9 +128,9 @@ class Report(Output):
         from counterpoint.report import Many
 
         facts = Many.of(part.explanations, part.groups, self._groups)
-        # Facts count what was explained; rows are named by their places in the file.
-        places, before = part.explanations.instances, self._facts.costs.instances if self._facts else 0
-        cases = (replace(case, row=int(places[case.row - 1]) + 1 - before) for case in facts.cases)
+        # Facts count what was explained; rows are named by their indices in the file.
+        indices, before = part.explanations.instances, self._facts.costs.instances if self._facts else 0
+        cases = (replace(case, row=int(indices[case.row - 1]) + 1 - before) for case in facts.cases)
         facts = replace(facts, cases=tuple(cases))
         self._facts = self._facts + facts if self._facts else facts
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import pandas as pd
 
-from counterpoint.cli.problems import InputError
-from counterpoint.explanation import Explanation
-from counterpoint.explanations import Explanations
-from counterpoint.files import replacing, sync_folder
+from counterpoint._util.atomic import replacing, sync_folder
+from counterpoint.cli.errors import InputError
+from counterpoint.explanation.explanation import Explanation
+from counterpoint.explanation.explanations import Explanations
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows in succession: their explanations, by their places in the file, and columns to group them by."""
+    """Rows in succession: their explanations, by their indices in the file, and columns to group them by."""
 
     explanations: Explanations
     groups: pd.DataFrame

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.cli.parts import Part
-from counterpoint.explanation import Explanation
+from counterpoint.explanation.explanation import Explanation
 
 
 def tidy(part: Part) -> pd.DataFrame:
@@ -28,7 +28,7 @@ def tidy(part: Part) -> pd.DataFrame:
     return frame.assign(**{title: pd.Series(texts, index=frame.index, dtype="str")})
 
 
-def record(place: int, item: Explanation) -> dict[str, Any]:
+def record(index: int, item: Explanation) -> dict[str, Any]:
     """Make one answer into plain data: what was decided, and each counterfactual with its changes."""
     features = item.schema.features
     values = [
@@ -46,7 +46,7 @@ def record(place: int, item: Explanation) -> dict[str, Any]:
         for i, other in enumerate(others)
     ]
     return {
-        "instance": place,
+        "instance": index,
         "decision": _plain(item.decision),
         "wanted": item.target,
         "values": x,

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from counterpoint.cli.problems import InputError, need
+from counterpoint.cli.errors import InputError, need
 
 FORMATS = {
     ".csv": "csv",

@@ -10,7 +10,7 @@ from typing import Any
 
 from counterpoint.cli.outputs import Output
 from counterpoint.cli.parts import Part
-from counterpoint.render import UNCHANGED
+from counterpoint.show.cards import UNCHANGED
 
 BOLD, PLAIN = "\033[1m", "\033[0m"
 
@@ -23,9 +23,9 @@ class Cards(Output):
 
     def add(self, part: Part) -> None:
         """Print the answers of a part."""
-        for place, item in part.numbered():
+        for index, item in part.numbered():
             text = marked(str(item)) if sys.stdout.isatty() else str(item)
-            head = f"Row {place + 1}\n" if self._numbered else ""
+            head = f"Row {index + 1}\n" if self._numbered else ""
             print(f"{head}{text}\n")
 
 
@@ -105,7 +105,7 @@ def marked(text: str) -> str:
     """
     lines = text.split("\n")
     start, inside = 0, False
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if line.startswith("─"):
             inside = not inside
         elif line.startswith("feature "):
@@ -113,7 +113,7 @@ def marked(text: str) -> str:
             heads = [match.start() for match in re.finditer(r"\S+", line)]
             start = heads[2] if len(heads) > 2 else len(line)
         elif inside and len(line) > start:
-            lines[place] = line[:start] + re.sub(r"\S+(?: \S+)*", _bold, line[start:])
+            lines[index] = line[:start] + re.sub(r"\S+(?: \S+)*", _bold, line[start:])
     return "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ from sklearn.ensemble._gb import BaseGradientBoosting
 from sklearn.tree import BaseDecisionTree
 from sklearn.tree._tree import Tree
 
-from counterpoint.cli.problems import InputError
+from counterpoint.cli.errors import InputError
 
 # The one type in a forest that skops leaves to the user to trust, because it cannot look into it.
 TREE = "sklearn.tree._tree.Tree"
@@ -42,7 +42,7 @@ def check_trees(model: Any, name: str = "The model") -> None:
     >>> check_trees(tree)
     Traceback (most recent call last):
         ...
-    counterpoint.cli.problems.InputError: The model holds a malformed decision tree: node 0 ... again.
+    counterpoint.cli.errors.InputError: The model holds a malformed decision tree: node 0 ... again.
     """
     for thing in _reachable(model):
         wrong = _wrong_tree(thing) if isinstance(thing, Tree) else _wrong_width(thing)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from counterpoint.answers import Fitted
-from counterpoint.blackbox import is_continuous
-from counterpoint.cli.limits import between
-from counterpoint.cli.problems import InputError
-from counterpoint.target import Between
+from counterpoint.cli.constraints import between
+from counterpoint.cli.errors import InputError
+from counterpoint.data.outputs import is_continuous
+from counterpoint.explainers.fitting import Fitted
+from counterpoint.model.target import Between
 
 
 def wanted(text: str | None, fitted: Fitted) -> Any:

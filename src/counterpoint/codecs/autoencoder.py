@@ -1,4 +1,4 @@
-"""ECE: a convolutional autoencoder, whose latent features stand for what instances are like as a whole."""
+"""ECE: a convolutional autoencoder, whose latent features describe an instance as a whole."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from counterpoint.codecs import layers
+from counterpoint._util.torch_support import import_torch, one_thread_of
+from counterpoint.codecs import autoencoder_layers as layers
+from counterpoint.codecs.autoencoder_layers import Kind, Layout, Maps, Weights
 from counterpoint.codecs.base import Signals
-from counterpoint.codecs.layers import Kind, Layout, Maps, Weights
 from counterpoint.codecs.learned import (
     Reconstruction,
     check_fitted,
@@ -22,61 +23,58 @@ from counterpoint.codecs.learned import (
     check_rows,
     in_blocks,
 )
-from counterpoint.schema import Rows
-from counterpoint.torch_use import import_torch, one_thread_of
+from counterpoint.data.types import Rows
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-# Without a number of epochs: as many as update the weights so often, but no more than this. A hundred series
-# are known by heart well before, and are given back worse by a network that goes on.
+# If the number of epochs is not given: enough for this many updates of the weights, up to this many epochs. A
+# network memorises a hundred series well before, and reconstructs them worse if training continues.
 UPDATES = 5_000
 EPOCHS = 300
 LEARNING_RATE = 2e-3
-WARM_UP = 0.05  # share of the training in which the learning rate rises; after it, it falls
+WARM_UP = 0.05  # share of the training in which the learning rate rises; after that, it falls
 HELD_OUT = 0.1
 
 
 @dataclass
 class Autoencoder:
-    """Images or series as a few latent features that a neural network learned; it needs torch.
+    """Images or series as a few latent features learned by a neural network; needs torch.
 
-    Latent features have mean 0 and standard deviation 1 over the known instances. While learning, noise is
-    added to them, which makes close rows decode alike and leaves few gaps between the known ones: a search
-    moves among instances that look real. What is decoded stays within the range of values seen, channel by
-    channel.
+    Latent features have mean 0 and standard deviation 1 over the known instances. Noise is added to them
+    during training, so that close rows decode to similar instances, with few gaps between the known ones: a
+    search moves among instances that look real. Decoded values stay within the range seen, per channel.
 
-    The same data, parameters and seed give the same codec, and torch's own random state is neither used nor
-    changed. Train once, then use it in as many ensembles as wanted.
+    The same data, parameters and seed give the same codec. Torch's global random state is neither used nor
+    changed. A trained codec can be used in any number of ensembles.
 
     Parameters
     ----------
     latent
-        How many latent features. More keep more of an instance; fewer make a smaller space to search.
+        Number of latent features. More features keep more of an instance; fewer make a smaller search space.
     kind
         ``"image"`` for (h, w) or (h, w, c), ``"series"`` for (length,) or (channels, length). If not given,
-        two axes are an image where both are at least 8 long.
+        instances with two axes are images if both axes are at least 8 long.
     epochs
-        How often each instance is learned from, at most. If not given, as often as makes 5,000
-        updates, up to 300 times.
+        Maximum number of passes over the instances. If not given, enough for 5,000 updates, at most 300.
     batch
-        How many instances are learned from at a time; fewer where there are few.
+        Number of instances per update; smaller if there are few instances.
     patience
-        Training ends once the held-out error has not fallen for this share of the epochs.
+        Training stops when the held-out error has not fallen for this share of the epochs.
     noise
-        Standard deviation of the noise added to latent features while learning.
+        Standard deviation of the noise added to latent features during training.
     most
-        At most so many known instances are used, drawn at random; a tenth of them is held out to tell when
-        to stop, and for `report_`.
+        Maximum number of known instances used, drawn at random. A tenth of them is held out, to decide when
+        to stop and for `report_`.
     seed
-        Decides all that is random.
+        Seed of everything random.
     progress
         Show a progress bar.
 
     Attributes
     ----------
     report_
-        How well held-out instances are given back, a `Reconstruction`.
+        How well held-out instances are reconstructed, a `Reconstruction`.
 
     Examples
     --------
@@ -103,7 +101,7 @@ class Autoencoder:
         for name, least in {"latent": 1, "batch": 2, "most": 10, "epochs": 1}.items():
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int | np.integer) or value < least):
-                raise ValueError(f"Autoencoder.{name} must be a whole number from {least} on, got {value!r}.")
+                raise ValueError(f"Autoencoder.{name} must be a whole number >= {least}, got {value!r}.")
         if self.kind not in (None, "image", "series"):
             raise ValueError(f"Autoencoder.kind must be 'image', 'series' or None, got {self.kind!r}.")
         if not 0 < self.patience <= 1:
@@ -117,10 +115,10 @@ class Autoencoder:
         return hasattr(self, "weights_")
 
     def fit(self, X: Signals) -> Self:
-        """Train on known instances; one that is trained already is trained anew."""
+        """Train on known instances; a codec that is already trained is trained again from the start."""
         known = check_known(X, self)
         layout = Layout.of(known.shape[1:], self.kind)
-        # Should training be interrupted, a half-trained codec must not pass for a trained one.
+        # If training is interrupted, the codec must not count as trained.
         self.__dict__.pop("weights_", None)
         order = np.random.default_rng(self.seed).permutation(len(known))[: self.most]
         known = layout.to_maps(known[order])
@@ -153,7 +151,7 @@ class Autoencoder:
         return self.layout_.from_maps(np.clip(maps, self.low_, self.high_))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give all that was learned."""
+        """Return everything that was learned."""
         check_fitted(self)
         return {
             "shape": np.array(self.layout_.shape, dtype=np.int64),
@@ -166,7 +164,7 @@ class Autoencoder:
         }
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Self:
-        """Return a fitted codec from what `arrays` gave."""
+        """Return a fitted codec from the result of `arrays`."""
         codec = replace(self)
         codec.layout_ = Layout.of(tuple(arrays["shape"].tolist()), self.kind)
         codec.low_, codec.high_ = np.array(arrays["low"]), np.array(arrays["high"])
@@ -180,19 +178,19 @@ class Autoencoder:
         return codec
 
     def _scaled(self, maps: NDArray[Any]) -> Maps:
-        """Bring values to 0 to 1, channel by channel."""
+        """Scale values to [0, 1], per channel."""
         width = self.high_ - self.low_
         scaled: Maps = ((maps - self.low_) / np.where(width > 0, width, 1)).astype(np.float32)
         return scaled
 
     def _standardise(self, maps: Maps) -> None:
-        """Learn where latents of known instances lie, as the decoder was trained on standardised ones."""
+        """Learn the mean and deviation of latents, because the decoder was trained on standardised ones."""
         latents = self._run(layers.encode, maps).astype(np.float64)
         spread = latents.std(axis=0)
         self.center_, self.spread_ = latents.mean(axis=0), np.where(spread > 0, spread, 1)
 
     def _train(self, maps: Maps, held_out: Maps) -> tuple[Weights, int]:
-        """Find the weights that give held-out instances back best, and how many epochs it took."""
+        """Find the weights that reconstruct held-out instances best, and how many epochs it took."""
         torch = import_torch("Autoencoder")
         generator = torch.Generator().manual_seed(self.seed)
         batch = min(self.batch, max(2, len(maps) // 2))
@@ -227,7 +225,7 @@ class Autoencoder:
 
 
 class _Training:
-    """A network on its way: its weights, the optimiser, and where latents lie by now."""
+    """A network in training: its weights, the optimiser, and the mean and deviation of its latents."""
 
     def __init__(self, codec: Autoencoder, maps: Tensor, batch: int, generator: Any) -> None:
         torch = self.torch = import_torch("Autoencoder")
@@ -257,9 +255,9 @@ class _Training:
         self.optimiser.step()
 
     def _loss(self, maps: Tensor, noise: float, learning: bool) -> Tensor:
-        """Give the mean squared error of instances that went through standardised, noisy latents.
+        """Return the mean squared error of instances passed through standardised, noisy latents.
 
-        Standardised, because otherwise the network would outgrow the noise by spreading its latents.
+        Without standardising, the network would escape the noise by spreading its latents.
         """
         functional = self.torch.nn.functional
         latents = layers.encode(self.torch, self.weights, self.layout, maps)
@@ -270,7 +268,7 @@ class _Training:
 
 
 def _pace(done: float) -> float:
-    """Give the learning rate at a share of the training: it rises in a line, then falls as half a cosine."""
+    """Return the learning rate at a share of the training: a linear rise, then a half-cosine fall."""
     if done < WARM_UP:
         return (done + 0.01) / (WARM_UP + 0.01)
     return (1 + cos(pi * (done - WARM_UP) / (1 - WARM_UP))) / 2

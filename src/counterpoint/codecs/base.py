@@ -1,4 +1,4 @@
-"""What a codec is: the paper's encoder ζ and decoder η, which carry the method to images and series."""
+"""The codec interface: the paper's encoder ζ and decoder η, which extend the method to images and series."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.schema import Rows
+from counterpoint.data.types import Rows
 
-# Instances as the caller has them: (n, length), (n, channels, length), (n, h, w) or (n, h, w, c).
+# Instances in the caller's format: (n, length), (n, channels, length), (n, h, w) or (n, h, w, c).
 Signals = NDArray[Any]
 
 
 @runtime_checkable
 class Codec(Protocol):
-    """The way from instances to rows of continuous latent features, and back.
+    """Converts instances to rows of continuous latent features, and back.
 
-    Anything with these three methods is one: a trained VAE, wavelets, a projection. Where a latent feature
-    stands for certain cells of an instance and for no others (a pixel, a block of time steps), the codec may
-    also have `cells`; then what does not change is kept from x exactly, and regions can be immutable.
+    Anything with these three methods is a codec: a trained VAE, wavelets, a projection. If each latent
+    feature stands for certain cells of an instance and no others (a pixel, a block of time steps), the codec
+    may also have `cells`. Then unchanged cells keep x's values exactly, and regions can be immutable.
 
     Examples
     --------
-    A codec of your own, which sees a series as its first Fourier coefficients:
+    A custom codec, which represents a series by its first Fourier coefficients:
 
     >>> class Fourier:
     ...     def fit(self, X):
@@ -39,7 +39,7 @@ class Codec(Protocol):
     """
 
     def fit(self, X: Signals) -> Self:
-        """Learn from known instances; one that is trained already returns itself."""
+        """Learn from known instances; a codec that is already trained may return itself."""
         ...
 
     def encode(self, X: Signals) -> Rows:
@@ -53,22 +53,22 @@ class Codec(Protocol):
 
 @runtime_checkable
 class LocalCodec(Codec, Protocol):
-    """A codec each of whose latent features stands for certain cells of an instance, and for no others."""
+    """A codec whose latent features each stand for certain cells of an instance, and no others."""
 
     @property
     def cells(self) -> NDArray[np.intp]:
-        """Tell which latent feature each cell of an instance belongs to: an array of an instance's shape."""
+        """The latent feature that each cell belongs to: an array with the shape of an instance."""
         ...
 
 
 @runtime_checkable
 class SavedCodec(Codec, Protocol):
-    """A codec that can be saved with an explainer: a dataclass of parameters, and arrays that it learned."""
+    """A codec that can be saved with an explainer: a dataclass of parameters, and the arrays it learned."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give all that was learned at `fit`, as arrays."""
+        """Return everything that `fit` learned, as arrays."""
         ...
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Self:
-        """Return a fitted codec with the same parameters, from what `arrays` gave."""
+        """Return a fitted codec with the same parameters, from the result of `arrays`."""
         ...

@@ -1,4 +1,4 @@
-"""ECE_I: every cell of an instance is a feature of its own."""
+"""ECE_I: every cell of an instance is a feature."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.codecs.base import Signals
-from counterpoint.schema import Rows
+from counterpoint.data.types import Rows
 
 
 @dataclass
 class Identity:
-    """Every cell (pixel, time step) is a feature of its own. Nothing is lost, and nothing is kept together.
+    """Every cell (pixel, time step) is a feature. Nothing is lost, and every cell can change on its own.
 
     Examples
     --------
@@ -42,19 +42,19 @@ class Identity:
         return np.arange(int(np.prod(self.shape_))).reshape(self.shape_)
 
     def encode(self, X: Signals) -> Rows:
-        """Lay the cells of each instance in a row."""
+        """Flatten each instance into a row."""
         return np.asarray(X, dtype=np.float64).reshape(len(X), -1)
 
     def decode(self, Z: Rows) -> Signals:
-        """Give rows the shape of instances."""
+        """Reshape rows into instances."""
         return Z.reshape(len(Z), *self.shape_)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give what was learned."""
+        """Return what was learned."""
         return {"shape": np.array(self.shape_, dtype=np.int64)}
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Self:
-        """Return a fitted codec from what `arrays` gave."""
+        """Return a fitted codec from the result of `arrays`."""
         codec = type(self)()
         codec.shape_ = tuple(arrays["shape"].tolist())
         return codec

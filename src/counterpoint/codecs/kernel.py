@@ -1,4 +1,4 @@
-"""ECE_K: windows of an instance are its features, each seen as its mean."""
+"""ECE_K: each window of an instance is a feature, represented by its mean."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.codecs.base import Signals
-from counterpoint.schema import Rows
+from counterpoint.data.types import Rows
 
 
 @dataclass
@@ -23,10 +23,10 @@ class Kernel:
     Parameters
     ----------
     window
-        How long a window is: one number for all axes, or one number an axis. With one number, an axis of
-        length 1 and the channels of images (the last axis of three) are not windowed over. Series of several
-        channels take a pair, such as ``(1, 4)``: each channel has windows of its own. What is left at an end
-        is a smaller window.
+        Length of a window: one number for all axes, or one number per axis. With one number, an axis of
+        length 1 and the channels of images (the last axis of three) are not split into windows. Series with
+        several channels take a pair, such as ``(1, 4)``: each channel has its own windows. The last window
+        of an axis may be smaller.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Kernel:
         sizes = [self.window] if isinstance(self.window, int | np.integer) else list(self.window)
         if not sizes or not all(isinstance(size, int | np.integer) and size >= 1 for size in sizes):
             raise ValueError(
-                f"Kernel.window must be a whole number from 1 on, or one an axis, got {self.window!r}."
+                f"Kernel.window must be a whole number >= 1, or one per axis, got {self.window!r}."
             )
 
     def fit(self, X: Signals) -> Self:
@@ -75,7 +75,7 @@ class Kernel:
         return labels
 
     def encode(self, X: Signals) -> Rows:
-        """Take the mean of each window."""
+        """Compute the mean of each window."""
         order, starts, counts = self._sorted
         flat = np.asarray(X, dtype=np.float64).reshape(len(X), -1)
         return np.asarray(np.add.reduceat(flat[:, order], starts, axis=1) / counts)
@@ -85,17 +85,17 @@ class Kernel:
         return np.take(Z, self.cells.ravel(), axis=1).reshape(len(Z), *self.shape_)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give what was learned."""
+        """Return what was learned."""
         return {"shape": np.array(self.shape_, dtype=np.int64)}
 
     def with_arrays(self, arrays: dict[str, NDArray[Any]]) -> Self:
-        """Return a fitted codec from what `arrays` gave."""
+        """Return a fitted codec from the result of `arrays`."""
         codec = type(self)(self.window)
         codec.shape_ = tuple(arrays["shape"].tolist())
         return codec
 
     def _sizes(self) -> list[int]:
-        """Tell the length of a window along each axis."""
+        """Return the length of a window along each axis."""
         if not isinstance(self.window, int | np.integer):
             return [int(size) for size in self.window]
         images_of_channels = len(self.shape_) == 3

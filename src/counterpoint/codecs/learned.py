@@ -1,4 +1,4 @@
-"""What codecs that learn have in common: which instances they take, and how well they give them back."""
+"""Shared by codecs that learn: checks of their inputs, and how well they reconstruct instances."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from counterpoint.codecs.base import Signals
-from counterpoint.schema import Rows
+from counterpoint.data.types import Rows
 
-# So many instances are encoded or decoded at once, the last ones filled up. Then the same row is decoded to
-# the same cells, bit for bit, whatever is decoded with it: a counterfactual stays one when asked again.
+# Instances are encoded and decoded in blocks of this size, the last one padded. Then a row is always decoded
+# to the same cells, bit for bit, whatever the batch: a counterfactual stays valid when it is checked again.
 AT_ONCE = 128
 
-# With fewer instances than this there is nothing to learn a latent space from.
+# With fewer instances than this, no latent space can be learned.
 FEWEST = 10
 
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """How well a codec gives instances back, in the instances' own unit.
+    """How well a codec reconstructs instances, in the unit of the instances.
 
     Parameters
     ----------
     instances
-        How many known instances were used.
+        Number of known instances used.
     epochs
-        How often each was learned from.
+        Number of passes over them.
     error
-        Root mean squared error of a cell. An autoencoder is measured on instances that it did not learn from.
+        Root mean squared error per cell. An autoencoder is measured on held-out instances.
     spread
-        The same error if every instance were given back as the mean instance.
+        The same error if every instance were replaced by the mean instance.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Reconstruction:
 
     @property
     def explained(self) -> float:
-        """Share of the variance that is kept: 1 if nothing is lost, 0 if no better than the mean instance."""
+        """The share of the variance that is kept: 1 if nothing is lost, 0 for the mean instance."""
         return 1 - (self.error / self.spread) ** 2
 
     def __str__(self) -> str:
@@ -61,22 +61,22 @@ class Reconstruction:
 
     @classmethod
     def of(cls, X: Signals, again: Signals, mean: Signals, instances: int, epochs: int) -> Reconstruction:
-        """Compare instances X with what a codec made of them, and with the mean of those it learned from."""
+        """Compare instances X with their reconstruction, and with the mean of the training instances."""
         return cls(instances, epochs, error=_rmse(X, again), spread=_rmse(X, mean))
 
     def to_array(self) -> NDArray[np.float64]:
-        """Give the figures as an array, for saving."""
+        """Return the figures as an array, for saving."""
         return np.array([self.instances, self.epochs, self.error, self.spread])
 
     @classmethod
     def from_array(cls, array: NDArray[np.float64]) -> Reconstruction:
-        """Turn what `to_array` gave back into a report."""
+        """Turn the result of `to_array` back into a report."""
         instances, epochs, error, spread = array.tolist()
         return cls(int(instances), int(epochs), error, spread)
 
 
 def in_blocks(run: Callable[[NDArray[Any]], NDArray[Any]], inputs: NDArray[Any]) -> NDArray[Any]:
-    """Run a function on instances or rows, always the same number of them at once.
+    """Run a function on instances or rows in blocks of equal size.
 
     Examples
     --------
@@ -113,11 +113,11 @@ def check_known(X: Any, codec: object) -> Signals:
 
 
 def check_instances(X: Any, shape: tuple[int, ...], codec: object) -> Signals:
-    """Check instances to encode: of the shape that was learned."""
+    """Check that instances to encode have the shape that was learned."""
     array = _check_numbers(X, "X")
     if array.shape[1:] != shape:
         single = array.shape == shape
-        cure = "Give a single one an axis: X[None]." if single else "Resize them, or fit a codec to them."
+        cure = "For a single instance use X[None]." if single else "Resize them, or fit a codec to them."
         raise ValueError(
             f"X must hold instances of shape {shape}, as this {type(codec).__name__} was fitted on, got an "
             f"array of shape {array.shape}. {cure}"
@@ -126,18 +126,18 @@ def check_instances(X: Any, shape: tuple[int, ...], codec: object) -> Signals:
 
 
 def check_rows(Z: Any, latent: int, codec: object) -> Rows:
-    """Check rows to decode: of as many latent features as were learned."""
+    """Check that rows to decode have as many latent features as were learned."""
     array = _check_numbers(Z, "Z")
     if array.ndim != 2 or array.shape[1] != latent:
         raise ValueError(
-            f"Z must be rows of {latent} latent features, as {type(codec).__name__}.encode gives them, "
+            f"Z must be rows of {latent} latent features, as {type(codec).__name__}.encode returns them, "
             f"got an array of shape {array.shape}."
         )
     return array.astype(np.float64, copy=False)
 
 
 def check_fitted(codec: Any) -> None:
-    """Refuse what only a fitted codec can do."""
+    """Raise an error if a codec is not fitted."""
     if not codec.is_fitted:
         raise NotFittedError(
             f"This {type(codec).__name__} is not fitted yet: call fit(X) with known instances."
@@ -155,11 +155,11 @@ def _check_numbers(values: Any, name: str) -> NDArray[Any]:
     if bad.any():
         raise ValueError(
             f"{name} must hold finite numbers, got NaN or infinity in {int(bad.sum())} of {len(array)} "
-            f"instances, the first at place {int(bad.argmax())}. Fill them in or leave these instances out."
+            f"instances, the first at index {int(bad.argmax())}. Fill them in or leave these instances out."
         )
     return array
 
 
 def _rmse(X: Signals, again: Signals) -> float:
-    """Measure the root mean squared error of a cell."""
+    """Compute the root mean squared error per cell."""
     return float(np.sqrt(np.square(np.asarray(X, dtype=np.float64) - again).mean()))

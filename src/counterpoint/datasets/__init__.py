@@ -1,8 +1,8 @@
-"""The data sets of the paper's experiments, ready to be learned from and explained.
+"""The data sets of the paper's experiments.
 
-No data comes with the library: a raw file is found or downloaded when its data set is first loaded, and kept
-in the user's cache folder. For work offline, put the raw files into a folder and name it in the environment
-variable ``COUNTERPOINT_DATA``.
+The library contains no data: a raw file is found or downloaded when its data set is first loaded, and kept
+in the user's cache folder. To work offline, put the raw files into a folder and set the environment variable
+``COUNTERPOINT_DATA`` to it.
 """
 
 from typing import Literal, overload
@@ -32,13 +32,13 @@ TABLES: tuple[str, ...] = tuple(tables.RECIPES)
 """The tables."""
 
 IMAGES: tuple[str, ...] = tuple(images.RECIPES)
-"""The sets of images."""
+"""The image data sets."""
 
 SERIES: tuple[str, ...] = tuple(series.RECIPES)
-"""The sets of time series."""
+"""The time series data sets."""
 
 NAMES: tuple[str, ...] = (*TABLES, *IMAGES, *SERIES)
-"""All that can be loaded."""
+"""All data sets."""
 
 
 @overload
@@ -48,7 +48,7 @@ def load(name: ArrayName, *, seed: int = 0) -> ArrayDataset: ...
 @overload
 def load(name: str, *, seed: int = 0) -> Dataset | ArrayDataset: ...
 def load(name: str, *, seed: int = 0) -> Dataset | ArrayDataset:
-    """Load a data set with its split into training and test.
+    """Load a data set, split into training and test data.
 
     Parameters
     ----------
@@ -56,21 +56,21 @@ def load(name: str, *, seed: int = 0) -> Dataset | ArrayDataset:
         A table (``"adult"``, ``"compas"``, ``"fico"``, ``"german"``), images (``"mnist"``, ``"fashion"``) or
         time series (``"gunpoint"``, ``"power"``, ``"ecg200"``).
     seed
-        Decides which rows of a table are in which part of its split. Images and series come in the split
-        they were published in, the same for every seed.
+        Decides which rows of a table are in which part of the split. Images and series have their published
+        split, whatever the seed.
 
     Returns
     -------
     Dataset or ArrayDataset
-        A table: all rows, their labels, the split, and which features are categories or may not change.
-        Images and series: the arrays and labels of both parts.
+        For a table: all rows, their labels, the split, and which features are categories or may not change.
+        For images and series: the arrays and labels of both parts.
 
     Raises
     ------
     ValueError
-        If there is no data set of that name.
+        If there is no data set with that name.
     DatasetError
-        If a raw file cannot be had.
+        If a raw file cannot be found or downloaded.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def load(name: str, *, seed: int = 0) -> Dataset | ArrayDataset:
 
 
 def load_table(name: str, *, seed: int = 0) -> Dataset:
-    """Load a table, split 70/30 with the classes in equal shares.
+    """Load a table, split 70/30 and stratified by class.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def load_table(name: str, *, seed: int = 0) -> Dataset:
 
 
 def load_arrays(name: str) -> ArrayDataset:
-    """Load images or time series, in the split they were published in.
+    """Load images or time series, with their published split.
 
     Examples
     --------
@@ -112,6 +112,6 @@ def load_arrays(name: str) -> ArrayDataset:
 
 
 def _check(name: str, known: tuple[str, ...]) -> None:
-    """Raise an error unless a name is among the known ones."""
+    """Raise an error for an unknown name."""
     if name not in known:
-        raise ValueError(f"name must be a known data set, got {name!r}. Known here: {list(known)}.")
+        raise ValueError(f"name must be a known data set, got {name!r}. Known: {list(known)}.")

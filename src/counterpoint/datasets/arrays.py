@@ -1,4 +1,4 @@
-"""Data sets whose instances are arrays, images and time series, in the split they were published in."""
+"""Data sets whose instances are arrays: images and time series, with their published split."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Kind = Literal["image", "series"]
 
 @dataclass(frozen=True, eq=False)
 class ArrayDataset:
-    """Images or time series with labels, in the split they were published in.
+    """Images or time series with labels, with their published split.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class ArrayDataset:
     X_train, X_test
         Images (n, height, width), float32 in [0, 1], or series (n, length), float64.
     y_train, y_test
-        One integer per instance, as its publisher labels the classes.
+        One integer per instance, as published.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class ArrayDataset:
 
     @property
     def classes(self) -> Labels:
-        """The labels there are, in order."""
+        """The distinct labels, in order."""
         return np.unique(self.y_train)
 
     def __repr__(self) -> str:
@@ -64,7 +64,7 @@ class ArrayDataset:
 
 @dataclass(frozen=True)
 class Arrays:
-    """How to make a data set of the raw files of its two parts; `read` takes those of one part."""
+    """How to make a data set from the raw files of its two parts; `read` takes those of one part."""
 
     kind: Kind
     train: tuple[RawFile, ...]

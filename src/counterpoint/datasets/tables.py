@@ -1,7 +1,7 @@
-"""The four tables: what is kept of each raw file, and how it is read.
+"""The four tables: what is kept from each raw file, and how it is read.
 
-Categories come out as strings, so a column is categorical exactly when it is not a number. Immutable are
-the features the paper lists as actionable: its own counts of them show that it lists those that are not.
+Categories are strings, so a column is categorical exactly when it is not a number. The immutable features are
+those that the paper lists as actionable: its own counts show that it lists the ones that are not.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from counterpoint.datasets.fetch import RawFile, fetch
 from counterpoint.datasets.sources import Address, Wheel
 
 if TYPE_CHECKING:
-    from counterpoint.schema import Schema
+    from counterpoint.data.schema import Schema
 
 TEST_SHARE = 0.3
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table with labels, what may change in it, and its split.
+    """A table with labels, its constraints, and its split.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Dataset:
     X, y
         All rows, as a pandas frame of features and a series of labels.
     immutable, categorical
-        Names of the features that may not change, and of those that are categories.
+        Names of the features that may not change, and of the categorical features.
     X_train, X_test, y_train, y_test
         The same rows, split. They keep their index in `X`.
 
@@ -60,8 +60,8 @@ class Dataset:
 
     @property
     def schema(self) -> Schema:
-        """What each feature is: its kind, range and categories, and whether it may change."""
-        from counterpoint.schema import Schema
+        """The kind, range and categories of each feature, and whether it may change."""
+        from counterpoint.data.schema import Schema
 
         return Schema.infer(self.X, categorical=self.categorical, immutable=self.immutable)
 
@@ -76,7 +76,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Table:
-    """How to make a data set of a raw file; `read` gives all kept columns, the target among them."""
+    """How to make a data set from a raw file; `read` returns all kept columns, including the target."""
 
     file: RawFile
     target: str
@@ -95,24 +95,24 @@ class Table:
 
 
 def _read_adult(path: Path) -> pd.DataFrame:
-    """Read adult; `?` stays a category: who left a question open is no less a person to explain."""
+    """Read adult; `?` stays a category, because people who did not answer a question can be explained too."""
     frame = pd.read_csv(path, skipinitialspace=True)
     frame = frame.drop(columns=["fnlwgt", "education-num"])
     return frame.rename(columns=lambda name: name.replace("-", "_"))
 
 
 def _read_compas(path: Path) -> pd.DataFrame:
-    """Read compas; the names and birth dates in the file are never read at all."""
+    """Read compas; the names and birth dates in the file are never read."""
     jail = ["c_jail_in", "c_jail_out"]
     kept = ["age", "sex", "race", "priors_count", "days_b_screening_arrest", "c_charge_degree"]
     kept += ["is_recid", "is_violent_recid", "two_year_recid"]
     frame = pd.read_csv(path, usecols=[*kept, *jail, "score_text"], parse_dates=jail)
 
     # 307 people have no jail booking on record: no days between screening and arrest, no times in jail.
-    # Their stay is 0 days. Their days to arrest become 1, by far the commonest value (and the median): 0 or a
-    # code such as -1 would claim something rarer, and a code would enter the range of values to search.
+    # Their stay is 0 days. Their days to arrest become 1, by far the most common value (and the median): 0 or
+    # a code such as -1 would claim something rarer, and a code would extend the range of values to search.
     days = frame["days_b_screening_arrest"].abs().fillna(1).astype(int)
-    # Dates only: the times have lost their a.m. and p.m., so 206 people seem to leave before they come.
+    # Dates only: the times lack a.m. and p.m., so 206 people would seem to leave before they arrive.
     came, left = (frame[time].dt.normalize() for time in jail)
     stay = (left - came).dt.days.fillna(0).astype(int)
     return frame[kept].assign(
@@ -126,16 +126,16 @@ def _read_fico(path: Path) -> pd.DataFrame:
 
 
 def _read_german(path: Path) -> pd.DataFrame:
-    """Read german, its categories in plain words."""
+    """Read german, with its categories in plain words."""
     frame = pd.read_csv(path)
     for name, words in GERMAN_WORDS.items():
         frame[name] = [words.get(value, value) for value in frame[name].str.strip()]
     return frame
 
 
-# The file's words, put shorter. Those of `purpose` are not a matter of taste: whoever made the file sorted
-# the original's codes as text (A40, A41, A410, A42, ...) but not their meanings, so that the file calls A43,
-# radio or television, "domestic appliances", and so on. The original's meanings are put back here.
+# The file's words, shortened. Those of `purpose` are corrected: the authors of the file sorted the original
+# codes as text (A40, A41, A410, A42, ...) but not their meanings, so the file calls A43, radio or television,
+# "domestic appliances", and so on. The original meanings are restored here.
 GERMAN_WORDS: dict[str, dict[str, str]] = {
     "account_check_status": {
         "< 0 DM": "below 0 DM",
@@ -194,12 +194,12 @@ GERMAN_WORDS: dict[str, dict[str, str]] = {
 
 
 def _wheel(member: str, sha256: str) -> Wheel:
-    """Name a file of the package that holds all four."""
+    """Describe a file of the package that contains all four."""
     return Wheel("teacher-xai", "1.0.1", f"teacher/datasets/data/{member}", sha256)
 
 
 def _raw(name: str, sha256: str, *others: Address) -> RawFile:
-    """Name a raw file by its checksum in the package, and other places it is at."""
+    """Describe a raw file by its checksum in the package, and its other sources."""
     return RawFile(name, (_wheel(name, sha256), *others))
 
 
@@ -214,7 +214,7 @@ RECIPES: dict[str, Table] = {
         _raw(
             "compas-scores-two-years.csv",
             "d180e410066da845eceb452417fbf8b119633f05526bcb29ef2c5b546d8946c5",
-            # The same file with the line ends of Windows.
+            # The same file with Windows line endings.
             Address(
                 "https://raw.githubusercontent.com/propublica/compas-analysis/"
                 "bafff5da3f2e45eca6c2d5055faad269defd135a/compas-scores-two-years.csv",

@@ -9,30 +9,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from tqdm.auto import tqdm
 
-from counterpoint.answers import Answers, Fitted, IncompleteError, Settings
-from counterpoint.bounds import Rules
 from counterpoint.codecs import Codec
-from counterpoint.edges import Found
-from counterpoint.engine import run
-from counterpoint.explanation import Explanation
-from counterpoint.explanations import Explanations
-from counterpoint.learning import Constraints, learn
-from counterpoint.pool import Asking, Finds, Pool
-from counterpoint.problems import Problem
-from counterpoint.schema import Schema
-from counterpoint.task import Places, Rule, Search, Task
-from counterpoint.view import Sight, Through
-
-# Instances are explained so many at a time, and fewer where they have many features: it bounds memory.
-WAVE = 128
-CELLS = 27_000
+from counterpoint.data.problems import Problem
+from counterpoint.data.schema import Schema
+from counterpoint.data.types import Indices
+from counterpoint.explainers.fitting import Constraints, Fitted
+from counterpoint.explainers.run import IncompleteError, Run, Settings
+from counterpoint.explanation.explanation import Explanation
+from counterpoint.explanation.explanations import Explanations
+from counterpoint.model.representation import Sight, Through
+from counterpoint.search.pool import Asking, Finds, Pool
+from counterpoint.search.task import Rule, Search, Task
 
 
 class Explainer(ABC):
@@ -65,6 +57,10 @@ class Explainer(ABC):
     seed: int
     codec: Codec | None = None
     fitted_: Fitted
+
+    # Whether `search` changes features one by one. It then keeps to ``task.max_changes`` on its own, and
+    # takes longer the more features there are.
+    changes_one_by_one: ClassVar[bool] = False
 
     @abstractmethod
     def search(self, task: Task) -> Search:
@@ -106,7 +102,7 @@ class Explainer(ABC):
             Features that a counterfactual keeps; of images and series, a mask of cells, True where nothing
             may change.
         ranges
-            Admissible values a feature: a pair (low, high), or a list of categories.
+            Admissible values per feature: a pair (low, high), or a list of categories.
         increase, decrease
             Features that may only rise, or only fall.
         missing
@@ -128,8 +124,7 @@ class Explainer(ABC):
                 f"An explainer is a dataclass with a field seed: int = 0."
             )
         rng = np.random.default_rng([self.seed])
-        blackbox, known = learn(model, X, constraints, self.codec, rng, progress)
-        return self.keep(Fitted(Rules.of(known.schema), blackbox, known, rule))
+        return self.keep(Fitted.learn(model, X, constraints, self.codec, rng, rule, progress))
 
     def keep(self, fitted: Fitted) -> Self:
         """Keep what was learned; explainers that make draws make them here."""
@@ -158,11 +153,11 @@ class Explainer(ABC):
             What counts as different: None for any other decision, a class, several classes, or a function of
             the model's outputs such as `Between`.
         max_changes
-            At most so many features may change.
+            The most features that may change.
         max_rows
-            At most so many rows are given to the model; then the best found so far is returned.
+            The most rows to give to the model; then the best found so far is returned.
         max_seconds
-            No new question is asked after so many seconds; then the best found so far is returned.
+            After this many seconds the model is not asked again, and the best found so far is returned.
         """
         fitted = self._fitted()
         instance = fitted.view.read_one(x).valid("x")
@@ -225,7 +220,7 @@ class Explainer(ABC):
         >>> Neighbours().fit(lambda rows: rows[:, 0] > 0, X).check([[0.0, 1.0], [0.0, np.inf]])
         Traceback (most recent call last):
             ...
-        counterpoint.problems.InvalidError: X[1] has 'x1' = inf. It is infinite. Replace it by a number, ...
+        counterpoint.data.problems.InvalidError: X[1] has 'x1' = inf. It is infinite. ...
         """
         self._fitted().view.read(X).valid()
 
@@ -234,10 +229,10 @@ class Explainer(ABC):
         pool.add(self.search(task), type(self).__name__)
         yield from pool.finish()
 
-    def choose(self, task: Task, finds: Finds) -> list[Places]:
+    def choose(self, task: Task, finds: Finds) -> list[Indices]:
         """Choose the places of at most k finds for each instance: here, the nearest ones."""
         order = np.lexsort([task.distance(finds.rows, finds.of), finds.of])
-        return [order[finds.places(instance)[: task.k]] for instance in range(len(task))]
+        return [order[finds.indices(instance)[: task.k]] for instance in range(len(task))]
 
     @property
     def codec_(self) -> Codec | None:
@@ -258,26 +253,7 @@ class Explainer(ABC):
             ) from None
 
     def _explain(self, sight: Sight, settings: Settings, progress: bool) -> Explanations:
-        """Explain instances in waves, each wave's searches together."""
-        answers = Answers(self._fitted(), settings, sight, self.seed)
-        count, width = len(answers), sight.instances.rows.shape[1]
-        with tqdm(total=count, desc="explaining", unit="decision", disable=not progress) as bar:
-            size = max(1, min(WAVE, CELLS // width))
-            for start in range(0, count, size):
-                wave = np.arange(start, min(count, start + size))
-                groups = answers.groups(wave)
-                answers.failed |= run(groups, partial(self._answer, answers), answers.blackbox)
-                answers.finish(self.choose)
-                bar.update(len(wave))
-        return answers.explanations()
-
-    def _answer(self, answers: Answers, group: Places) -> Asking:
-        """Search for counterfactuals of some instances and choose among what was found."""
-        task, pool = answers.open(group)
-        pool.add(task.entries(), type(self).__name__)
-        yield from self.gather(task, pool)
-        finds = pool.finds()
-        answers.close(Found(group, task, pool, finds, self.choose(task, finds)))
+        return Run(self, self._fitted(), settings, sight).explanations(progress)
 
 
 def at_least(least: float, explainer: object, *names: str) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from counterpoint.data.types import Indices, Row, Rows
 from counterpoint.explainers.base import Explainer, at_least
-from counterpoint.polish import shrink
-from counterpoint.schema import Row, Rows
-from counterpoint.task import Places, Search, Task, first_of_each
-from counterpoint.variations import Singles
+from counterpoint.search.grouped import first_of_each
+from counterpoint.search.polish import shrink
+from counterpoint.search.single_changes import Singles
+from counterpoint.search.task import Search, Task
 
 # Each batch of candidates is this much larger than the one before: few rounds, and few rows if few suffice.
 GROWTH = 4
@@ -31,7 +32,7 @@ class BruteForce(Explainer):
     bins
         The paper's r.
     candidates
-        At most so many variations are asked about, nearest first.
+        The most variations to try, nearest first.
     refine
         Rounds of the line search that moves the finds towards x; 0 for none.
 
@@ -49,12 +50,14 @@ class BruteForce(Explainer):
     refine: int = 2
     seed: int = 0
 
+    changes_one_by_one: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         at_least(1, self, "features", "bins", "candidates")
         at_least(0, self, "refine")
 
     def search(self, task: Task) -> Search:
-        """Ask about variations in growing batches, nearest first, until k flip; then refine those."""
+        """Try variations in growing batches, nearest first, until k flip; then refine those."""
         variations = self._variations(task)
         finds, of = [task.x[:0]], [np.empty(0, dtype=np.intp)]
         found, start, size = np.zeros(len(task), dtype=np.intp), 0, max(100, 4 * task.k)
@@ -100,7 +103,7 @@ class _Level(NamedTuple):
 
     rows: Rows
     prices: Row
-    last: Places  # the last feature that each changes
+    last: Indices  # the last feature that each changes
 
 
 def _extended(level: _Level, single: _Level, most: int) -> _Level:

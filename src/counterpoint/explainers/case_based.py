@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint.data.types import Indices, Rows
 from counterpoint.explainers.base import Explainer, at_least
-from counterpoint.schema import Rows
-from counterpoint.task import Places, Question, Search, Task, nearest
+from counterpoint.search.grouped import nearest
+from counterpoint.search.task import Question, Search, Task
 
 # Pairs are sought among at most this many known instances of each decision: their number grows as its square.
 MOST = 1000
@@ -26,9 +27,9 @@ class CaseBased(Explainer):
     Parameters
     ----------
     differences
-        A case differs in at most so many features; where there are fewer such pairs than `cases`, in more.
+        The most features in which a case differs; more where there are fewer such pairs than `cases`.
     tolerance
-        Continuous values within so many MADs count as equal.
+        Continuous values this many MADs apart count as equal.
     cases
         How many of the nearest cases are tried.
     instances
@@ -64,7 +65,7 @@ class CaseBased(Explainer):
         stays = ~task.flips((yield question))
         yield self._adapted(task, question.rows[stays], of[stays], differs[stays])
 
-    def _adapted(self, task: Task, rows: Rows, of: Places, differs: NDArray[np.bool_]) -> Question:
+    def _adapted(self, task: Task, rows: Rows, of: Indices, differs: NDArray[np.bool_]) -> Question:
         """Take the differing features' values from the unlike instances nearest to each candidate."""
         distance, known, unlike = task.known.distance, task.known.rows, task.unlike()
         embedded = task.once("lenders", lambda: distance.embed(known[unlike]))
@@ -96,7 +97,7 @@ class CaseBased(Explainer):
         differs = np.empty((len(alike), len(unlike), alike.shape[1]), dtype=np.bool_)
         for i, row in enumerate(alike):
             prices = distance.prices(unlike, row)
-            slack = np.where(distance.is_category, 0.0, self.tolerance / max(1, len(distance.continuous)))
+            slack = np.where(task.is_category, 0.0, self.tolerance / max(1, len(distance.continuous)))
             differs[i] = prices > slack
         return differs
 

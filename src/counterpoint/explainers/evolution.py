@@ -1,4 +1,4 @@
-"""A surrogate-guided evolution, for decisions that hardly anything flips."""
+"""An evolution guided by a surrogate, for decisions that are hard to flip."""
 
 from __future__ import annotations
 
@@ -7,38 +7,39 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterpoint.distinct import distinct
+from counterpoint._util.duplicates import distinct
+from counterpoint.data.types import Indices, Row, Rows
 from counterpoint.explainers.base import Explainer, at_least
-from counterpoint.schema import Row, Rows
-from counterpoint.surrogate import Surrogate
-from counterpoint.task import Places, Question, Search, Task, cheapest_of_each, nearest
+from counterpoint.search.grouped import cheapest_of_each, nearest
+from counterpoint.search.surrogate import Surrogate
+from counterpoint.search.task import Question, Search, Task
 
-# Rounds spent on coming nearer to x, once something flips.
+# Rounds spent on moving closer to x, once something flips.
 NEARER = 2
 
 
 @dataclass
 class Evolution(Explainer):
-    """Candidates bred against a surrogate of the black box; the most promising are asked about.
+    """Candidates bred against a surrogate of the black box; the most promising are tried.
 
-    A surrogate, learned on the known instances, costs far less a row than the black box. Candidates
-    take their values from instances decided differently; each generation keeps those to which the surrogate
-    gives the highest score, and crosses and mutates them. The black box is asked about the best of the last
-    generation. Once some flip, they are the parents. It finds counterfactuals where one random candidate in a
-    thousand flips, which is what the ensemble needs where its other voices find too few.
+    A surrogate, learned on the known instances, costs much less per row than the black box. Candidates take
+    their values from instances decided differently. Each generation keeps the candidates with the highest
+    surrogate score, and crosses and mutates them. The black box is asked about the best of the last
+    generation. Once some flip, they become the parents. This finds counterfactuals where one random candidate
+    in a thousand flips, which is what the ensemble needs where its other voices find too few.
 
     Parameters
     ----------
     population
-        Candidates a generation.
+        Candidates per generation.
     generations
         Generations bred on the surrogate between two questions to the black box.
     candidates
-        How many the black box is asked about a round.
+        How many candidates are tried per round.
     islands
-        Populations bred apart, so that not all end in the same corner.
+        Populations bred separately, so that they do not all end in the same corner.
     rounds
-        How many times the black box is asked at most; after the first flip only twice more.
+        The most rounds; after the first flip only two more.
 
     Examples
     --------
@@ -60,26 +61,26 @@ class Evolution(Explainer):
         at_least(1, self, "population", "generations", "islands", "candidates", "rounds")
 
     def search(self, task: Task) -> Search:
-        """Breed on the surrogate, ask about the best, and breed from what flips, ever nearer to x."""
+        """Breed on the surrogate, try the best, and breed from what flips, closer and closer to x."""
         donors = task.known.rows[task.unlike()]
-        nursery = _Nursery(task, Surrogate.of(task), task.rng(), donors, self.islands, self.population)
-        parents, enough = nursery.founders(), np.full(len(task), np.inf)
+        breeder = _Breeder(task, Surrogate.of(task), task.rng(), donors, self.islands, self.population)
+        parents, enough = breeder.founders(), np.full(len(task), np.inf)
         finds, left = Question(task.x[:0], np.empty(0, dtype=np.intp)), np.full(len(task), self.rounds)
         while (left > 0).any():
             for _ in range(self.generations):
-                parents = nursery.next_generation(parents, enough)
+                parents = breeder.next_generation(parents, enough)
             rows, of = self._best(parents.rows, np.flatnonzero(left > 0))
             flips = task.flips((yield Question(rows, of)))
             left -= 1
             flipped = np.setdiff1d(of[flips], finds.of)
             left[flipped] = np.minimum(left[flipped], NEARER)
-            finds = nursery.nearest_distinct(
+            finds = breeder.nearest_distinct(
                 np.concatenate([finds.rows, rows[flips]]), np.concatenate([finds.of, of[flips]])
             )
-            nursery.restart(parents.rows, enough, finds)
-            parents = nursery.judged(parents.rows)
+            breeder.restart(parents.rows, enough, finds)
+            parents = breeder.judged(parents.rows)
 
-    def _best(self, parents: Rows, instances: Places) -> Question:
+    def _best(self, parents: Rows, instances: Indices) -> Question:
         """Take the best of each island."""
         best = parents[instances, :, : -(-self.candidates // self.islands)].reshape(-1, parents.shape[3])
         return Question(best, np.repeat(instances, len(best) // len(instances)))
@@ -96,14 +97,14 @@ class _Generation(NamedTuple):
         """Put two generations together."""
         return _Generation(*(np.concatenate(pair, axis=2) for pair in zip(self, other, strict=True)))
 
-    def take(self, order: Places) -> _Generation:
+    def take(self, order: Indices) -> _Generation:
         """Keep some of each island, in an order."""
         rows = np.take_along_axis(self.rows, order[..., None], 2)
         return _Generation(rows, *(np.take_along_axis(each, order, 2) for each in self[1:]))
 
 
 @dataclass(frozen=True)
-class _Nursery:
+class _Breeder:
     """Breeds candidates on several islands at once.
 
     Every instance is bred with the same draws, so that none depends on the others.
@@ -146,7 +147,7 @@ class _Nursery:
         order = np.take_along_axis(order, np.argsort(copy, axis=2, kind="stable"), 2)
         return everyone.take(order[..., : self.population])
 
-    def nearest_distinct(self, rows: Rows, of: Places) -> Question:
+    def nearest_distinct(self, rows: Rows, of: Indices) -> Question:
         """Keep the nearest rows of each instance, each once."""
         first, _ = distinct(rows, of, np.arange(len(of)))
         near = first[cheapest_of_each(self.task.distance(rows[first], of[first]), of[first], self.population)]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from counterpoint.data.types import Indices, Rows
 from counterpoint.explainers.base import Explainer, at_least
-from counterpoint.schema import Rows
-from counterpoint.surrogate import Surrogate
-from counterpoint.task import Places, Question, Search, Task
-from counterpoint.variations import Singles
+from counterpoint.search.single_changes import Singles
+from counterpoint.search.surrogate import Surrogate
+from counterpoint.search.task import Question, Search, Task
 
 # How many log-odds one unit of distance costs: the first asks for what surely flips, the last for the near.
 RATES = (1.0, 4.0, 16.0)
@@ -31,7 +32,7 @@ class Guided(Explainer):
     singles
         The most promising single changes, of which pairs are made.
     candidates
-        How many variations the black box is asked about.
+        How many variations are tried.
 
     Examples
     --------
@@ -46,6 +47,8 @@ class Guided(Explainer):
     singles: int = 60
     candidates: int = 300
     seed: int = 0
+
+    changes_one_by_one: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         at_least(1, self, "bins", "singles", "candidates")
@@ -76,7 +79,7 @@ class Guided(Explainer):
         yield Question(rows, of)
 
 
-def promising(score: Rows, price: Rows, count: int) -> Places:
+def promising(score: Rows, price: Rows, count: int) -> Indices:
     """Find, for each instance, the candidates with the best score for their price.
 
     There are several rates of exchange between the two, and each has its share of the result.

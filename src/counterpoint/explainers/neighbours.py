@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from counterpoint.explainers.base import Explainer, at_least
-from counterpoint.task import Search, Task
+from counterpoint.search.task import Search, Task
 
 
 @dataclass

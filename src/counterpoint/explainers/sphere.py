@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.blocks import in_blocks
-from counterpoint.distances import units
+from counterpoint._util.row_blocks import in_blocks
+from counterpoint.data.distance import units
+from counterpoint.data.types import Indices, Row, Rows
 from counterpoint.explainers.base import Explainer, at_least
-from counterpoint.schema import Row, Rows
-from counterpoint.task import Places, Question, Search, Task
+from counterpoint.search.task import Question, Search, Task
 
 
 @dataclass
@@ -101,24 +101,24 @@ class _Rays:
             steps=rng.normal(size=shape),
             categories=known[rng.integers(len(known), size=shape), np.arange(known.shape[1])],
             thresholds=rng.uniform(size=shape),
-            is_category=task.known.distance.is_category,
+            is_category=task.is_category,
         )
 
-    def question(self, task: Task, of: Places, radius: Row, ray: Places) -> Question:
+    def question(self, task: Task, of: Indices, radius: Row, ray: Indices) -> Question:
         """Ask about the places so far along a direction from each x."""
         free = np.flatnonzero(task.free)  # the other features stay as they are
         # A missing number has no place to start from: it starts at the centre.
         start = np.nan_to_num((task.x - self.centre) / self.spread)[:, free]
         along = replace(self, **{name: getattr(self, name)[..., free] for name in vars(self)})
 
-        def rows(of: Places, radius: Row, ray: Places) -> Rows:
+        def rows(of: Indices, radius: Row, ray: Indices) -> Rows:
             result = task.x[of]
             result[:, free] = along._at(result[:, free], start[of], radius, ray)
             return task.project(result, of).rows
 
         return Question(in_blocks(task.x.shape[1], rows, of, radius, ray), of)
 
-    def _at(self, x: Rows, start: Rows, radius: Row, ray: Places) -> Rows:
+    def _at(self, x: Rows, start: Rows, radius: Row, ray: Indices) -> Rows:
         """Go from each x, standardised as `start`, so far along a direction."""
         away = radius[:, None]
         kept = 1 / np.sqrt(1 + away**2)

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from counterpoint.distinct import distinct
+from counterpoint._util.duplicates import distinct
+from counterpoint.data.types import Indices, Row, Rows
 from counterpoint.explainers.base import Explainer, at_least
-from counterpoint.schema import Row, Rows
-from counterpoint.task import WIDE, Places, Question, Search, Task, nearest
+from counterpoint.search.grouped import nearest
+from counterpoint.search.task import WIDE, Question, Search, Task
 
 # Scikit-learn's trees hold numbers as float32, and sum them to see whether one is missing.
 LARGEST = 1e30
@@ -67,7 +68,7 @@ class _Shadow:
     threshold: Row
     goes_left: NDArray[np.bool_]  # leaf × node: the path takes the node's left side
     goes_right: NDArray[np.bool_]
-    members: list[Places]
+    members: list[Indices]
     width: int
 
     @classmethod

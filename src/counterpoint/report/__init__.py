@@ -1,10 +1,10 @@
-"""A report to send on: one HTML file that needs no network, about one decision or about many.
+"""Reports on one decision or on many, each a self-contained HTML file.
 
-Facts first, then the page: `one` and `Many.of` gather what is shown, `html` and `write` only lay it out.
+`one` and `Many.of` gather the facts; `html` and `write` only lay them out.
 """
 
-from counterpoint.report.decision import One, one
 from counterpoint.report.many import Many
+from counterpoint.report.one import One, one
 from counterpoint.report.page import html, write
 
 __all__ = ["Many", "One", "html", "one", "write"]

@@ -1,8 +1,8 @@
-"""What another decision costs: counts that add up, so that a million answers need no more room than ten.
+"""What another decision costs, as counts that add up: a million answers need no more memory than ten.
 
-Of each explained instance the smallest distance and the fewest changes are counted, not kept. Numbers of
-changes are counted exactly. Distances are counted in bins of 2 %, so a median read from them is within 1 % of
-the exact one, however many there are.
+The smallest distance and the fewest changes of each explained instance are counted, not stored. Numbers of
+changes are counted exactly. Distances are counted in bins of 2 %, so a median computed from them is within
+1 % of the exact one, however many there are.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from math import ceil, log, sqrt
 
-# One bin's distance is so many times that of the bin before.
+# The ratio of the distances of adjacent bins.
 RATIO = 1.02
-# The bin of distance 0: what RATIO to its power is, is 0 too.
+# The bin of distance 0: RATIO to this power is 0 too.
 ZERO = -100_000
-# The 97.5 % point of the normal distribution: intervals hold what they are about 95 times of 100.
+# The 97.5 % quantile of the normal distribution, for 95 % intervals.
 SURE = 1.96
-# The median lies outside the range of fewer numbers than this more often than 5 times of 100.
+# With fewer numbers than this, even their full range is not a 95 % interval of the median.
 LEAST = 6
 
 
@@ -57,30 +57,30 @@ class Histogram:
         return sum(number * count for number, count in self.counts) / self.total
 
     def quantile(self, share: float) -> int:
-        """Find the smallest number that at least such a share of all do not exceed."""
+        """Find the smallest number that at least this share of the numbers do not exceed."""
         if not self.counts:
             raise ValueError("Nothing was counted, so there is no quantile.")
-        place = max(1, ceil(share * self.total - 1e-9))
+        rank = max(1, ceil(share * self.total - 1e-9))
         sums = accumulate(count for _, count in self.counts)
-        return next(number for (number, _), so_far in zip(self.counts, sums, strict=True) if so_far >= place)
+        return next(number for (number, _), so_far in zip(self.counts, sums, strict=True) if so_far >= rank)
 
 
 @dataclass(frozen=True)
 class Costs:
-    """How dear another decision is for some instances.
+    """What another decision costs for some instances.
 
     Parameters
     ----------
     instances
         How many were explained.
     already
-        How many of them had the decision asked for, so that nothing had to change.
+        How many of them already had the decision asked for.
     without
         How many of the others got no counterfactual.
     bins
         The distance of the nearest counterfactual, in bins; see `bin_of`.
     changes
-        How many features the counterfactual with the fewest changes has changed.
+        The number of changes in the counterfactual with the fewest.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Costs:
 
     @classmethod
     def of(cls, nearest: Iterable[float], fewest: Iterable[int], already: int = 0, without: int = 0) -> Costs:
-        """Count the nearest distance and the fewest changes of each instance that has a counterfactual."""
+        """Count the smallest distance and the fewest changes of each instance that has a counterfactual."""
         bins = Histogram.of(map(bin_of, nearest))
         return cls(bins.total + already + without, already, without, bins, Histogram.of(fewest))
 
@@ -122,12 +122,12 @@ class Costs:
 
     @property
     def share_without(self) -> float:
-        """The share without any counterfactual of those that asked for another decision; 0 if none did."""
+        """The share of instances without a counterfactual among those that asked for one; 0 if none did."""
         return self.without / max(1, self.asking)
 
     @property
     def share_without_interval(self) -> tuple[float, float]:
-        """Where the share without any lies, were there many more such instances (Wilson's interval)."""
+        """The 95 % interval of the share without a counterfactual (Wilson's interval)."""
         n, share = self.asking, self.share_without
         if not n:
             return 0.0, 1.0
@@ -136,15 +136,12 @@ class Costs:
         return max(0.0, middle - half), min(1.0, middle + half)
 
     def distance(self, share: float) -> float:
-        """Find the distance that such a share of the instances with a counterfactual do not exceed."""
+        """Find the distance that this share of the instances with a counterfactual do not exceed."""
         return distance_of(self.bins.quantile(share))
 
     @property
     def median_interval(self) -> tuple[float, float] | None:
-        """Where the median distance lies, were there many more such instances, whatever the distribution.
-
-        None of fewer than six: not even all of them tell it so surely.
-        """
+        """The 95 % interval of the median distance, for any distribution; None for fewer than six."""
         if self.found < LEAST:
             return None
         half = SURE / (2 * sqrt(self.found))
@@ -162,12 +159,12 @@ def bin_of(distance: float) -> int:
     return max(ZERO, round(log(distance) / log(RATIO))) if distance > 0 else ZERO
 
 
-def distance_of(place: int) -> float:
-    """Give the distance in the middle of a bin.
+def distance_of(bin_: int) -> float:
+    """Compute the distance in the middle of a bin.
 
     Examples
     --------
     >>> round(distance_of(bin_of(0.35)), 2), distance_of(bin_of(0.0))
     (0.35, 0.0)
     """
-    return float(RATIO**place)
+    return float(RATIO**bin_)

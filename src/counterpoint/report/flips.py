@@ -1,4 +1,4 @@
-"""Which features flip decisions: how often each changes, and which way."""
+"""Which features flip decisions: how often each changes, and in which direction."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.distances import changed
-from counterpoint.explanations import Explanations
-from counterpoint.schema import Rows, Schema
+from counterpoint.data.distance import changed
+from counterpoint.data.schema import Schema
+from counterpoint.data.types import Rows
+from counterpoint.explanation.explanations import Explanations
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Flip:
     alone
         How many counterfactuals change nothing else.
     up, down
-        How many counterfactuals change it to more and to less; none where values have no order.
+        How many counterfactuals increase and decrease it; 0 if its values have no order.
 
     Examples
     --------
@@ -55,7 +56,7 @@ class Flip:
 
 
 def flips(explanations: Explanations) -> tuple[Flip, ...]:
-    """Count the changes of each feature of a table; of images and series, single cells say nothing."""
+    """Count the changes of each feature of a table; empty for images and series."""
     schema = explanations.schema
     if schema.form.shape:
         return ()
@@ -70,7 +71,7 @@ def flips(explanations: Explanations) -> tuple[Flip, ...]:
 
 
 def _counts(rows: Rows, x: Rows, starts: NDArray[np.intp], ordered: NDArray[np.bool_]) -> list[Any]:
-    """Count for each feature the rows that change it, the instances, those alone, to more and to less."""
+    """Count, per feature, the rows that change it, their instances, and lone changes, rises and falls."""
     masks = changed(rows, x)
     alone = masks.sum(axis=1) == 1
     # A missing number is neither more nor less than another.
@@ -80,5 +81,5 @@ def _counts(rows: Rows, x: Rows, starts: NDArray[np.intp], ordered: NDArray[np.b
 
 
 def _ordered(schema: Schema) -> NDArray[np.bool_]:
-    """Tell whose values are more or less than others: numbers, and categories that have an order."""
+    """Tell which features are ordered: numbers, and categories with an order."""
     return np.array([not f.is_categorical or f.ordered for f in schema.features], dtype=np.bool_)

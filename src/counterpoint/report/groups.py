@@ -1,7 +1,7 @@
-"""What another decision costs for groups that the user names: by sex, by age band.
+"""What another decision costs for groups that the user chooses, such as by sex or by age band.
 
-A column of categories is its own groups. A column of numbers is counted by its values to two digits, which
-add up over parts of any size, and is parted into bands only when it is shown.
+Each category of a column is a group. Numbers are counted by their first two digits, so that counts of parts
+add up, and are split into bands only when shown.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.report.costs import Costs, Histogram
-from counterpoint.sentences import MISSING, number_text
+from counterpoint.show.wording import MISSING, number_text
 
-# So many different categories are told apart; those that come later are counted together.
+# At most this many categories are counted separately; later ones are counted together.
 MOST = 50
 OTHERS = "all others"
-# A column of no more different numbers is shown number by number; else in so many bands.
+# A column with at most this many distinct numbers shows each of them; others are split into bands.
 FEW, BANDS = 6, 5
-# Figures of smaller groups than this are marked.
+# Groups smaller than this are marked.
 SMALL = 30
 
 Value = float | str
@@ -34,20 +34,20 @@ Value = float | str
 
 @dataclass(frozen=True)
 class Group:
-    """One group as it is shown: a category, a number or a band, and what another decision costs there."""
+    """One group: a category, a number or a band, and what another decision costs in it."""
 
     name: str
     costs: Costs
 
     @property
     def is_small(self) -> bool:
-        """Whether so few asked for another decision that a few more could change its figures much."""
+        """Whether so few asked for another decision that a few more could change its figures considerably."""
         return self.costs.asking < SMALL
 
 
 @dataclass(frozen=True)
 class Split:
-    """All instances, parted by the values of one column: numbers to two digits, or texts.
+    """All instances, split by the values of one column: numbers to two digits, or strings.
 
     Examples
     --------
@@ -62,19 +62,19 @@ class Split:
 
     @classmethod
     def of(cls, name: str, values: NDArray[Any], costs: Callable[[NDArray[np.intp]], Costs]) -> Split:
-        """Part instances by their values; `costs` counts those at some places."""
+        """Split instances by their values; `costs` counts the instances at given indices."""
         keys = [key_of(value) for value in values.tolist()]
-        places: dict[Value, list[int]] = {}
-        for place, key in enumerate(keys):
-            places.setdefault(key, []).append(place)
-        return cls(name, _bounded((key, costs(np.array(each))) for key, each in places.items()))
+        indices: dict[Value, list[int]] = {}
+        for index, key in enumerate(keys):
+            indices.setdefault(key, []).append(index)
+        return cls(name, _bounded((key, costs(np.array(each))) for key, each in indices.items()))
 
     def __add__(self, other: Split) -> Split:
         return Split(self.name, _bounded((*self.parts, *other.parts)))
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The groups to show: bands of numbers from low to high, then texts, the largest group first."""
+        """The groups to show: bands of numbers in ascending order, then strings, the largest group first."""
         numbers = sorted(
             ((v, costs) for v, costs in self.parts if isinstance(v, float)), key=lambda part: part[0]
         )
@@ -84,7 +84,7 @@ class Split:
 
 
 def key_of(value: Any) -> Value:
-    """Round a number down to two digits, and write anything else as text.
+    """Round a number down to two digits, and turn anything else into a string.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def key_of(value: Any) -> Value:
 
 
 def _bounded(parts: Iterable[tuple[Value, Costs]]) -> tuple[tuple[Value, Costs], ...]:
-    """Add up parts of the same value; beyond the first texts, all others are counted together."""
+    """Add up parts with the same value; strings beyond the limit are counted together."""
     total: dict[Value, Costs] = {}
     texts = 0
     for value, costs in parts:
@@ -115,11 +115,11 @@ def _bounded(parts: Iterable[tuple[Value, Costs]]) -> tuple[tuple[Value, Costs],
 
 
 def _banded(numbers: Sequence[tuple[float, Costs]]) -> list[Group]:
-    """Join values into bands, if there are too many to show one by one."""
+    """Join values into bands, if there are too many to show each."""
     values = [value for value, _ in numbers]
     if len(values) <= FEW:
         return [Group(_text(value), costs) for value, costs in numbers]
-    counted = Histogram(tuple((place, costs.instances) for place, (_, costs) in enumerate(numbers)))
+    counted = Histogram(tuple((index, costs.instances) for index, (_, costs) in enumerate(numbers)))
     edges = _edges([values[counted.quantile(share / BANDS)] for share in range(1, BANDS)], values)
     bands: dict[int, list[tuple[float, Costs]]] = {}
     for part in numbers:
@@ -136,20 +136,20 @@ def _banded(numbers: Sequence[tuple[float, Costs]]) -> list[Group]:
 
 
 def _edges(quantiles: Sequence[float], values: Sequence[float]) -> list[float]:
-    """Move the edges of bands to round numbers close to them, each once."""
+    """Round the edges of bands to nearby round numbers, without duplicates."""
     step = (quantiles[-1] - quantiles[0]) / len(quantiles)
     if not step:
-        # Most have one value: it is a band of its own.
+        # Most instances share one value, which becomes its own band.
         return [quantiles[0], *(value for value in values if value > quantiles[0])][:2]
     power = 10.0 ** floor(log10(step))
     step = max(times * power for times in (1, 2, 5) if times * power <= step)
-    # Values are known to two digits, rounded down, so only such edges part them exactly.
+    # Values are rounded down to two digits, so only such edges split them exactly.
     keys = (key_of(round(quantile / step) * step) for quantile in quantiles)
     return sorted({float(key) for key in keys})
 
 
 def _band_text(values: Sequence[float], low: float, high: float, whole: bool) -> str:
-    """Write a band: "30 to 44" of ages, "0.5 to under 0.7" of other numbers."""
+    """Write a band: "30 to 44" for whole numbers, "0.5 to under 0.7" for others."""
     first = values[0] if np.isinf(low) else low
     if len(values) == 1 and (whole or not values[0]):
         return _text(values[0])
@@ -163,9 +163,9 @@ def _text(value: float) -> str:
 
 
 def contrast(groups: Sequence[Group]) -> str:
-    """Say for whom another decision is dearest and for whom cheapest, and whether that may be chance.
+    """Describe for which group another decision is most and least expensive, and whether it may be chance.
 
-    Groups that are too small for it are left out; nothing is said of fewer than two.
+    Small groups are left out. The text is empty for fewer than two groups.
 
     Examples
     --------
@@ -177,23 +177,23 @@ def contrast(groups: Sequence[Group]) -> str:
     if len(large) < 2:
         return ""
     large.sort(key=lambda group: group.costs.distance(0.5))
-    cheap, dear = large[0], large[-1]
-    low, high = cheap.costs.distance(0.5), dear.costs.distance(0.5)
+    near, far = large[0], large[-1]
+    low, high = near.costs.distance(0.5), far.costs.distance(0.5)
     if low == high:
-        return "The nearest counterfactual is typically as far for all these groups."
+        return "The nearest counterfactual is typically at the same distance for all these groups."
     times = f": {number_text(high / low, digits=2)} times as far" if low else ""
     chance = (
-        "The ranges that their medians are known to do not overlap: chance alone would seldom do that."
-        if _apart(cheap.costs, dear.costs)
-        else "The ranges that their medians are known to overlap, so this may be chance."
+        "The 95% intervals of the medians do not overlap; chance is an unlikely explanation."
+        if _apart(near.costs, far.costs)
+        else "The 95% intervals of the medians overlap, so this may be chance."
     )
     return (
-        f"The nearest counterfactual is typically farthest for {dear.name!r} ({number_text(high, digits=2)}) "
-        f"and closest for {cheap.name!r} ({number_text(low, digits=2)}){times}. {chance}"
+        f"The nearest counterfactual is typically farthest for {far.name!r} ({number_text(high, digits=2)}) "
+        f"and closest for {near.name!r} ({number_text(low, digits=2)}){times}. {chance}"
     )
 
 
-def _apart(cheap: Costs, dear: Costs) -> bool:
-    """Tell whether the ranges that two medians are known to do not overlap."""
-    low, high = cheap.median_interval, dear.median_interval
+def _apart(near: Costs, far: Costs) -> bool:
+    """Tell whether the intervals of two medians do not overlap."""
+    low, high = near.median_interval, far.median_interval
     return low is not None and high is not None and low[1] < high[0]

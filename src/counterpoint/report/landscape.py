@@ -1,7 +1,7 @@
 """Where x and its counterfactuals lie among the known instances: a map in two dimensions.
 
-Across is the direction that best tells the wanted decisions from the others, as a straight line can; up is
-the direction in which the known instances differ most besides. Features count as they do in the distance.
+The horizontal axis is the linear direction that best separates the wanted decisions from the others. The
+vertical axis is the direction of the largest remaining variation. Features are weighted as in the distance.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.distances import Distance
-from counterpoint.metrics import Flips
-from counterpoint.population import Population
-from counterpoint.schema import Row, Rows
+from counterpoint.data.distance import Distance
+from counterpoint.data.known import Population
+from counterpoint.data.types import Row, Rows
+from counterpoint.metrics.measures import Flips
 
-# The directions are learned from so many known instances at most, and so many of them are drawn.
+# The directions are learned from at most this many known instances, and at most this many are drawn.
 LEARNED, DRAWN = 4_000, 500
-# Numbers beyond these shares of the known ones are drawn in: a few very large ones would fill the map.
+# Numbers are clipped to these quantiles: otherwise a few extreme values would dominate the map.
 LOW, HIGH = 0.01, 0.99
-# Categories that are worth a direction of their own; rarer ones stay where the others are.
+# The number of categories with a dimension of their own; rarer ones share the origin.
 CATEGORIES = 30
 
 Points = NDArray[np.float64]
@@ -28,7 +28,7 @@ Points = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Landscape:
-    """A map: points of known instances, which of them have a wanted decision, of x and its counterfactuals.
+    """A map: points of x, its counterfactuals and known instances, and which of these have a wanted decision.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Landscape:
     known_in_all
         How many known instances there are, drawn or not.
     shown
-        The share of how the known instances differ that the two directions show.
+        The share of the variation of the known instances that the two directions explain.
     """
 
     known: Points
@@ -55,7 +55,7 @@ class Landscape:
 
     @classmethod
     def of(cls, known: Population, x: Row, rows: Rows, flips: Flips, decision: object) -> Landscape:
-        """Learn the two directions from known instances, and put all on the map."""
+        """Learn the two directions from known instances, and project everything onto them."""
         some = known.sample(np.random.default_rng(0), LEARNED)
         wanted = np.asarray(flips(some.labels, decision), dtype=np.bool_)
         coordinates = _Coordinates(known.distance, some.rows)
@@ -75,7 +75,7 @@ class Landscape:
 
 
 class _Coordinates:
-    """Rows as points: numbers in the units of the distance, and a place for each frequent category."""
+    """Rows as points: numbers in the units of the distance, and one dimension per frequent category."""
 
     def __init__(self, distance: Distance, rows: Rows) -> None:
         self._distance = distance
@@ -86,10 +86,10 @@ class _Coordinates:
         self._middle = self.of(rows).mean(axis=0)
 
     def of(self, rows: Rows) -> Points:
-        """Give the coordinates of rows."""
+        """Compute the coordinates of rows."""
         embedded = self._distance.embed(rows)
         numbers = np.clip(embedded.numbers, self._low, self._high)
-        # Two different categories are as far apart as a change of category is dear.
+        # The distance of two different categories equals the price of changing the category.
         half = self._distance.per_category / 2
         codes = [
             (embedded.codes[:, [i]] == categories) * half for i, categories in enumerate(self._categories)
@@ -104,7 +104,7 @@ def _frequent(codes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _axes(table: Points, wanted: NDArray[np.bool_]) -> Points:
-    """Find the direction towards the wanted decisions, and the main one at right angles to it."""
+    """Find the direction towards the wanted decisions, and the main direction orthogonal to it."""
     width = table.shape[1]
     spread = table.T @ table / len(table)
     ridge = 0.1 * np.trace(spread) / width + 1e-12
@@ -117,5 +117,5 @@ def _axes(table: Points, wanted: NDArray[np.bool_]) -> Points:
     up = up - (up @ across) * across
     size = float(np.linalg.norm(up))
     up = up / size if width > 1 and size > 1e-9 else np.zeros(width)
-    # The sign of a direction is arbitrary: the largest part of it points up.
+    # The sign of a direction is arbitrary: its largest component is made positive.
     return np.column_stack([across, up * np.sign(up[np.argmax(np.abs(up))] or 1.0)])

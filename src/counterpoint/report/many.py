@@ -1,7 +1,7 @@
-"""Many decisions: which features flip them, who got no answer and why, and what it costs for whom.
+"""Many decisions: which features flip them, which got no answer and why, and what it costs for whom.
 
-Facts of parts add up to the facts of the whole, and hold counts rather than rows, so that answers can be
-counted as they stream by.
+Facts of parts add up to the facts of the whole. They hold counts rather than rows, so that answers can be
+counted one part at a time.
 """
 
 from __future__ import annotations
@@ -14,25 +14,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.blackbox import is_continuous
-from counterpoint.distances import changed
-from counterpoint.explanation import Explanation
-from counterpoint.explanations import Explanations
-from counterpoint.report import plain
-from counterpoint.report.columns import column
+from counterpoint.data.distance import changed
+from counterpoint.data.outputs import is_continuous
+from counterpoint.explanation.explanation import Explanation
+from counterpoint.explanation.explanations import Explanations
+from counterpoint.explanation.shortfall import Reason, counted
 from counterpoint.report.costs import Costs
 from counterpoint.report.flips import Flip, flips
+from counterpoint.report.group_columns import column
 from counterpoint.report.groups import Split
-from counterpoint.sentences import decision_texts, value_texts
-from counterpoint.shortfall import Reason, counted
+from counterpoint.show.wording import decision_texts, value_texts
 
-# So many instances without any counterfactual are shown, and so many different decisions counted.
+# At most this many instances without counterfactuals are shown, and this many different decisions counted.
 CASES, DECISIONS = 20, 50
 
 
 @dataclass(frozen=True)
 class Case:
-    """An instance without any counterfactual: its place from 1, its decision, its values, and why."""
+    """An instance without any counterfactual: its row number from 1, decision, values, and the reason."""
 
     row: int
     decision: str
@@ -42,30 +41,30 @@ class Case:
 
 @dataclass(frozen=True)
 class Many:
-    """The facts of a report on many decisions; `a + b` are those of both, b's instances after a's.
+    """The facts of a report on many decisions; `a + b` are the facts of both, b's instances after a's.
 
     Parameters
     ----------
     costs
         What another decision costs, over all instances.
     asked, found
-        How many counterfactuals were asked for and found; instances that have the decision ask for none.
+        How many counterfactuals were asked for and found; instances that had the decision ask for none.
     full
         How many instances got all they asked for.
     targets
         What was asked for, in words.
     decisions
-        How many instances have each decision; none are counted where the model's output is a number.
+        How many instances have each decision; empty if the model's output is a number.
     features
-        How often each feature changes, in the table's order; none for images and series.
+        How often each feature changes, in the table's order; empty for images and series.
     reasons
-        Why instances that asked got fewer than asked for, the most frequent first.
+        Why instances got fewer than they asked for, the most frequent first.
     cases
         The first instances without any counterfactual that asked for one.
     splits
-        The costs by the groups that the user names.
+        The costs by the groups that the user chooses.
     model_calls, model_rows
-        How often the model was called and about how many rows.
+        The number of model calls and of rows in them.
 
     Examples
     --------
@@ -102,10 +101,10 @@ class Many:
         explanations
             The answers, as `explain_many` gives them.
         X
-            The explained rows: a pandas or polars frame, or an array. It may have further columns, such as
-            one that the model never sees, to name in `groups`.
+            The explained rows: a pandas or polars frame, or an array. It may have further columns that the
+            model never sees, for use in `groups`.
         groups
-            Columns of X to part the costs by. Numbers are shown in bands.
+            Columns of X to split the costs by. Numbers are shown in bands.
         """
         each = _Each(explanations)
         columns = [(str(name), column(X, name, explanations)) for name in groups]
@@ -149,7 +148,7 @@ class Many:
 
     @property
     def ranked(self) -> tuple[Flip, ...]:
-        """The features that change at all, those that change most often first."""
+        """The features that change, most often changed first."""
         changing = [flip for flip in self.features if flip.counterfactuals]
         return tuple(sorted(changing, key=lambda flip: -flip.counterfactuals))
 
@@ -160,27 +159,18 @@ class Many:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether instances of different decisions ask for any other one."""
+        """Whether instances with different decisions ask for any other decision."""
         return len(self.decisions) > 1 and "any other decision" in self.targets
 
     def told(self, most: int) -> tuple[int, ...]:
-        """Find features that tell instances apart, by their places: groups first, then what flips."""
+        """Choose features that describe an instance, as indices: groups first, then what changes most."""
         names = [flip.name for flip in self.features]
         chosen = [*(split.name for split in self.splits), *(flip.name for flip in self.ranked), *names]
         return tuple(names.index(name) for name in dict.fromkeys(chosen) if name in names)[:most]
 
-    def to_json(self) -> str:
-        """Save the facts as text, such as those of a finished part; `from_json` reads them back."""
-        return plain.to_json(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> Many:
-        """Read facts that `to_json` saved."""
-        return plain.from_json(cls, text)
-
 
 class _Each:
-    """What one counts of each instance."""
+    """What is counted for each instance."""
 
     def __init__(self, explanations: Explanations) -> None:
         self._items = explanations
@@ -190,30 +180,30 @@ class _Each:
         self._nearest = [float(item.distance.min(initial=np.inf)) for item in explanations]
         self._fewest = [_fewest(item) for item in explanations]
 
-    def costs(self, places: NDArray[np.intp]) -> Costs:
-        """Count what another decision costs for the instances at some places."""
-        having = places[~self._empty[places]].tolist()
+    def costs(self, indices: NDArray[np.intp]) -> Costs:
+        """Count what another decision costs for the instances at given indices."""
+        having = indices[~self._empty[indices]].tolist()
         return Costs.of(
-            [self._nearest[place] for place in having],
-            [self._fewest[place] for place in having],
-            already=int(self._already[places].sum()),
-            without=int((self._empty & ~self._already)[places].sum()),
+            [self._nearest[index] for index in having],
+            [self._fewest[index] for index in having],
+            already=int(self._already[indices].sum()),
+            without=int((self._empty & ~self._already)[indices].sum()),
         )
 
     def cases(self) -> tuple[Case, ...]:
         """Gather the first instances without any counterfactual."""
-        places = np.flatnonzero(self._empty & ~self._already)[:CASES].tolist()
-        return tuple(self._case(place, self._items[place]) for place in places)
+        indices = np.flatnonzero(self._empty & ~self._already)[:CASES].tolist()
+        return tuple(self._case(index, self._items[index]) for index in indices)
 
-    def _case(self, place: int, item: Explanation) -> Case:
+    def _case(self, index: int, item: Explanation) -> Case:
         features = () if self._schema.form.shape else self._schema.features
         values = [value_texts(feature, item.row[[i]])[0] for i, feature in enumerate(features)]
         reason = item.shortfall.reason if item.shortfall else ""
-        return Case(place + 1, _decision(item), reason, tuple(values))
+        return Case(index + 1, _decision(item), reason, tuple(values))
 
 
 def _had_it(item: Explanation) -> bool:
-    """Tell whether an instance had the decision asked for, so that nothing had to change."""
+    """Tell whether an instance already had the decision asked for."""
     return item.shortfall is not None and item.shortfall.already
 
 
@@ -228,7 +218,7 @@ def _decision(item: Explanation) -> str:
 
 
 def _counted(explanations: Explanations) -> tuple[tuple[str, int], ...]:
-    """Count the decisions explained, unless they are numbers or scores."""
+    """Count the explained decisions, unless they are numbers or scores."""
     decisions = np.array([item.decision for item in explanations])
     if decisions.ndim != 1 or is_continuous(decisions):
         return ()
@@ -236,6 +226,8 @@ def _counted(explanations: Explanations) -> tuple[tuple[str, int], ...]:
 
 
 def _check_alike(what: str, ours: list[Any], theirs: list[Any]) -> None:
-    """Refuse to add up facts about different things."""
+    """Check that facts are about the same features and groups."""
     if ours != theirs:
-        raise ValueError(f"Facts of other {what} do not add up: {ours} and {theirs}. Count all parts alike.")
+        raise ValueError(
+            f"Facts with different {what} do not add up: {ours} and {theirs}. Count all parts the same way."
+        )

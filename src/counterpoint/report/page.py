@@ -1,4 +1,4 @@
-"""The page: facts laid out as one HTML file that brings all it needs along."""
+"""The page: facts laid out as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from counterpoint import plots
-from counterpoint.files import replacing
-from counterpoint.report.decision import One
-from counterpoint.report.drawing import draw_groups, draw_landscape
+from counterpoint._util.atomic import replacing
 from counterpoint.report.groups import SMALL, contrast
 from counterpoint.report.many import Many
-from counterpoint.report.statements import brief
+from counterpoint.report.measures_in_words import brief
+from counterpoint.report.one import One
+from counterpoint.report.svg import draw_groups, draw_landscape
+from counterpoint.show import plots
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-# Counterfactuals side by side in one table, so that it fits a sheet of paper.
+# The number of counterfactuals side by side in one table, so that it fits on paper.
 BESIDE = 5
-# Features listed, of many decisions, and shown of each instance without a counterfactual.
+# The number of features listed for many decisions, and shown per instance without a counterfactual.
 LISTED, TOLD = 15, 6
-# Words that may break, and what into: parts of a name, of so many letters at most.
+# Words that may break, and the pieces they break into: parts of a name, of limited length.
 _LONG = r"(\S{15,})"
 _PIECE = r"[^_./=(-]{0,15}[_./=(-]|[^_./=(-]{1,16}"
 
 
 def html(facts: One | Many) -> str:
-    """Lay out facts as a page: the same facts give the same text.
+    """Lay out facts as a page; equal facts give equal text.
 
     Needs jinja2, and matplotlib for images and series: ``pip install 'counterpoint[report]'``.
 
@@ -50,7 +50,7 @@ def html(facts: One | Many) -> str:
 
 
 def write(facts: One | Many, path: str | os.PathLike[str]) -> Path:
-    """Write facts as a page; what is at the path is replaced only once the page is whole."""
+    """Write facts as a page; an existing file is replaced only once the page is complete."""
     path = Path(path)
     text = html(facts)
     try:
@@ -72,7 +72,7 @@ def _one(facts: One) -> tuple[str, dict[str, Any]]:
 
 
 def _picture(facts: One) -> str:
-    """Draw images and series; without matplotlib there is the map only."""
+    """Draw images and series; empty without matplotlib."""
     explanation = facts.explanation
     if not explanation.schema.form.shape or not len(explanation) or not plots.is_available():
         return ""
@@ -116,7 +116,7 @@ def _percent(share: float) -> str:
 
 
 def _soft(text: str) -> Markup:
-    """Let long words break: names after their parts, and anything within that is still long."""
+    """Allow long words to break: names between their parts, and long parts anywhere."""
     from markupsafe import Markup, escape
 
     texts = re.split(_LONG, text)

@@ -1,0 +1,1 @@
+"""Small helpers that are independent of counterfactuals."""

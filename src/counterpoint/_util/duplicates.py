@@ -1,0 +1,70 @@
+"""Finding equal rows: by a hash per row, and a comparison of rows with equal hashes."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoint._util.row_blocks import in_blocks
+
+Rows = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+def distinct(rows: Rows, of: Indices, indices: Indices) -> tuple[Indices, Indices]:
+    """Find the first of each set of equal rows of an instance, and which of these each row equals.
+
+    Only the rows at `indices` are compared. The first rows are returned as indices too, in the same order.
+
+    Examples
+    --------
+    >>> rows, of = np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]), np.array([0, 0, 0, 1])
+    >>> distinct(rows, of, np.arange(4))
+    (array([0, 2, 3]), array([0, 0, 1, 2]))
+    """
+    same = pd.factorize(in_blocks(rows.shape[1], _hashed, rows, of)[indices])[0]
+    first = indices[_first_indices(same)]
+    again = np.flatnonzero(first[same] != indices)
+    one, other = indices[again], first[same[again]]
+    if in_blocks(rows.shape[1], partial(_unlike, rows, of), one, other).any():
+        # Two different rows with the same hash: very unlikely, but it must not mix up their labels.
+        exact = np.column_stack([_bits(rows[indices]), of[indices].astype(np.uint64)])
+        same = pd.MultiIndex.from_arrays(list(exact.T)).factorize()[0]
+        first = indices[_first_indices(same)]
+    return first, same
+
+
+def _unlike(rows: Rows, of: Indices, one: Indices, other: Indices) -> NDArray[np.bool_]:
+    """Tell which rows differ; -0.0 may count as different from 0.0."""
+    a, b = (np.ascontiguousarray(rows[indices]).view(np.uint64) for indices in (one, other))
+    return np.asarray((a != b).any(axis=1) | (of[one] != of[other]))
+
+
+def _bits(rows: Rows) -> NDArray[np.uint64]:
+    """Return the bits of numbers, which distinguish NaN from NaN; -0.0 becomes 0.0."""
+    return np.ascontiguousarray(rows + 0.0).view(np.uint64)
+
+
+def _first_indices(same: Indices) -> Indices:
+    """Find where each number first occurs; numbers count up in the order of their first occurrence."""
+    first = np.empty(same.max(initial=-1) + 1, dtype=np.intp)
+    first[same[::-1]] = np.arange(len(same))[::-1]
+    return first
+
+
+def _hashed(rows: Rows, of: Indices) -> NDArray[np.uint64]:
+    """Hash the bits of each row, and of its instance, into one number."""
+    bits = _bits(rows)
+    # The bits of small whole numbers differ at the high end only, and products carry nothing downwards.
+    bits ^= bits >> np.uint64(32)
+    weights = _weights(bits.shape[1] + 1)
+    return np.asarray(np.einsum("ij,j->i", bits, weights[:-1]) + of.astype(np.uint64) * weights[-1])
+
+
+@lru_cache
+def _weights(count: int) -> NDArray[np.uint64]:
+    """Draw odd numbers, always the same."""
+    return np.random.default_rng(0).integers(2**63, size=count, dtype=np.uint64) * np.uint64(2) + np.uint64(1)

@@ -1,0 +1,44 @@
+"""Working on many rows in blocks, which keeps temporary arrays small.
+
+The system allocates new memory for a large array, page by page, which takes longer than the arithmetic on
+it. The memory of small arrays is reused and stays in the processor's cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+# Number of cells per block: half a megabyte of numbers.
+CELLS = 65_536
+
+
+def in_blocks(width: int, work: Callable[..., NDArray[Scalar]], *arrays: NDArray[Any]) -> NDArray[Scalar]:
+    """Do row-wise work on arrays with the same number of rows, with the same result as on all rows at once.
+
+    Parameters
+    ----------
+    width
+        Number of cells that the work needs per row.
+    work
+        A function from the arrays, or the same rows of each, to one result per row.
+
+    Examples
+    --------
+    >>> in_blocks(2, lambda rows: rows.sum(axis=1), np.array([[1, 2], [3, 4]]))
+    array([3, 7])
+    """
+    count, size = len(arrays[0]), max(1, CELLS // max(1, width))
+    if count <= size:
+        return work(*arrays)
+    first = work(*(each[:size] for each in arrays))
+    result = np.empty((count, *first.shape[1:]), dtype=first.dtype)
+    result[:size] = first
+    for start in range(size, count, size):
+        result[start : start + size] = work(*(each[start : start + size] for each in arrays))
+    return result

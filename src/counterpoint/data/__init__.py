@@ -1,0 +1,1 @@
+"""What a row is: columns, values, constraints, distances, and the known instances."""

@@ -1,0 +1,435 @@
+"""The constraints of a schema, seen from x: what a counterfactual of x may be.
+
+`project` moves rows to the nearest admissible ones, for the convenience of searches. `admissible` decides:
+the pool asks the model only about rows that pass it, so no search can break a constraint.
+
+An x outside a range given by the user can be explained too. Every counterfactual lies inside the range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint._util.read_only import make_read_only
+from counterpoint.data.marks import NANS
+from counterpoint.data.schema import EXACT, Feature, Schema
+from counterpoint.data.types import Mask, Row, Rows
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The possible numbers: whole multiples of the steps, rounded to what the columns can hold."""
+
+    steps: Row  # NaN for a feature without steps
+    tops: Row
+    bottoms: Row
+    narrow: tuple[tuple[np.dtype[Any], Mask], ...]  # dtypes, and which features have them
+
+    @classmethod
+    def of(cls, schema: Schema) -> Grid:
+        """Gather the steps and dtypes of all features."""
+        steps = [np.nan if f.is_categorical or f.step is None else f.step for f in schema.features]
+        tops, bottoms = zip(*(f.fraction for f in schema.features), strict=True) if steps else ((), ())
+        narrow: dict[np.dtype[Any], Mask] = {}
+        for index in schema.continuous.tolist():
+            dtype = schema.form.number_type(index)
+            if dtype is not None and dtype.kind == "f" and dtype.itemsize < 8:
+                narrow.setdefault(dtype, np.zeros(len(steps), dtype=np.bool_))[index] = True
+        return cls(
+            np.array(steps, dtype=np.float64),
+            np.array(tops, dtype=np.float64),
+            np.array(bottoms, dtype=np.float64),
+            tuple(narrow.items()),
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.narrow) or self._has_steps
+
+    @cached_property
+    def _has_steps(self) -> bool:
+        return bool(self._is_stepped.any())
+
+    def settle(self, values: Row, feature: NDArray[np.intp]) -> Row:
+        """Move the values of features to the nearest possible numbers."""
+        with np.errstate(over="ignore"):
+            settled = self._stepped(values, feature) if self._has_steps else values
+            for dtype, mask in self.narrow:
+                narrowed = settled.astype(dtype).astype(np.float64)
+                settled = narrowed if mask.all() else np.where(mask[feature], narrowed, settled)
+        return settled
+
+    def _stepped(self, values: Row, feature: NDArray[np.intp]) -> Row:
+        if self._whole:
+            return np.where(self._is_stepped[feature], np.rint(values), values)
+        steps = self.steps[feature]
+        stepped = np.rint(values / steps) * self.tops[feature] / self.bottoms[feature]
+        return np.where(np.isnan(steps), values, stepped)
+
+    @cached_property
+    def _is_stepped(self) -> Mask:
+        return ~np.isnan(self.steps)
+
+    @cached_property
+    def _whole(self) -> bool:
+        """Whether every step is 1, the common case."""
+        ones = (self.steps == 1) & (self.tops == self.bottoms)
+        return bool((ones | ~self._is_stepped).all())
+
+    def within(self, low: Row, high: Row) -> tuple[Row, Row]:
+        """Find the first and last possible numbers within limits."""
+        every = np.arange(len(self.steps))
+        first, last = self.settle(low, every), self.settle(high, every)
+        # Rounding can move them outside.
+        first = np.where(first < low, self._next(first, 1), first)
+        return first, np.where(last > high, self._next(last, -1), last)
+
+    def _next(self, numbers: Row, way: int) -> Row:
+        stepped = np.where(np.isnan(self.steps), numbers, numbers + way * self.steps)
+        after = self.settle(stepped, np.arange(len(self.steps)))
+        for dtype, mask in self.narrow:
+            end = np.array(way * np.inf, dtype=dtype)
+            further = np.nextafter(numbers[mask].astype(dtype), end)
+            after[mask] = np.where(np.isnan(self.steps[mask]), further, after[mask])
+        return after
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The constraints of a schema as arrays, built once."""
+
+    schema: Schema
+    frozen: Mask
+    low: Row
+    high: Row
+    rising: Mask
+    falling: Mask
+    has_gaps: bool  # whether a number can be missing at all
+    may_lose: Mask  # numbers that may go missing
+    nan: Row  # the NaN that stands for a number that goes missing
+    is_category: Mask
+    categories: Categories
+    limited: NDArray[np.intp]  # the features that may change and have a range from the user
+    grid: Grid
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
+
+    @classmethod
+    def of(cls, schema: Schema) -> Rules:
+        """Gather the constraints of all features."""
+        features = schema.features
+        grid = Grid.of(schema)
+        limits = np.array([_limits(schema, index) for index in range(len(features))]).reshape(-1, 2)
+        low, high = grid.within(limits[:, 0], limits[:, 1])
+        limited = [i for i, f in enumerate(features) if f.range is not None and not f.immutable]
+        return cls(
+            schema=schema,
+            frozen=np.array([f.immutable for f in features], dtype=np.bool_),
+            low=low,
+            high=high,
+            rising=np.array([f.direction > 0 for f in features], dtype=np.bool_),
+            falling=np.array([f.direction < 0 for f in features], dtype=np.bool_),
+            has_gaps=any(f.missing for f in features),
+            may_lose=np.array([f.may_lose and not f.is_categorical for f in features], dtype=np.bool_),
+            nan=np.array([NANS[f.missing_as[0]] for f in features], dtype=np.float64),
+            is_category=np.array([f.is_categorical for f in features], dtype=np.bool_),
+            categories=Categories.of(features),
+            limited=np.array(limited, dtype=np.intp),
+            grid=grid,
+        )
+
+    @cached_property
+    def has_categories(self) -> bool:
+        """Whether any feature is categorical."""
+        return bool(self.is_category.any())
+
+    def around(self, x: Rows) -> Bounds:
+        """See the constraints from x: one instance, or one per row."""
+        outside = self.outside(x)
+        if not (self.rising | self.falling).any():
+            return Bounds(self, x, self.low, self.high, outside)
+        low = np.where(self.rising, np.fmax(self.low, x), self.low)
+        high = np.where(self.falling, np.fmin(self.high, x), self.high)
+        # A missing value is neither above nor below any value, so a one-way feature stays missing.
+        stuck = (self.rising | self.falling) & self.is_missing(x, np.arange(len(self.low)))
+        return Bounds(self, x, np.where(stuck, np.inf, low), np.where(stuck, -np.inf, high), outside)
+
+    def is_missing(self, values: Rows, feature: NDArray[np.intp]) -> Mask:
+        """Tell which values are missing: NaN, and missing categories of features that may change."""
+        missing = np.isnan(values)
+        # The category of an immutable feature can have a code that is unknown here.
+        category = np.broadcast_to((self.is_category & ~self.frozen)[feature], values.shape)
+        indices = np.broadcast_to(feature, values.shape)[category]
+        missing[category] = self.categories.gaps[
+            self.categories.starts[indices] + values[category].astype(np.intp)
+        ]
+        return np.asarray(missing)
+
+    def with_own(self, rows: Rows, x: Rows) -> Rows:
+        """Write each value that equals x's exactly as x has it, bit for bit: 0.0 or -0.0, NaN or None."""
+        own = rows == x
+        if self.has_gaps:
+            missing = np.isnan(rows)
+            own |= missing & np.isnan(x)
+            rows = np.where(missing, self.nan, rows)
+        return np.where(own, x, rows)
+
+    def outside(self, x: Rows) -> Mask | None:
+        """Tell which cells must change because they lie outside the user's ranges; None if there are none.
+
+        A missing value lies inside every range.
+        """
+        if not len(self.limited):
+            return None
+        values = x[..., self.limited]
+        low, high = self._ranges
+        outside = (values < low) | (values > high)
+        category = self.is_category[self.limited]
+        if category.any():
+            codes = values[..., category].astype(np.intp)
+            kept = self.categories.keeps(self.limited[category], codes)
+            outside[..., category] = ~kept
+        if not outside.any():
+            return None
+        result = np.zeros(x.shape, dtype=np.bool_)
+        result[..., self.limited] = outside
+        return result
+
+    @cached_property
+    def _ranges(self) -> tuple[Row, Row]:
+        """The user's ranges of the limited features; (-inf, inf) for categories."""
+        every = (-np.inf, np.inf)
+        some = [self.schema.features[i] for i in self.limited]
+        pairs = [f.range if f.range is not None and not f.is_categorical else every for f in some]
+        low, high = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+        return low, high
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Which categories may be taken, with all features concatenated."""
+
+    starts: NDArray[np.intp]  # where the categories of a feature start
+    gaps: Mask  # the missing ones
+    may_take: Mask
+    may_keep: Mask  # x may keep a missing category, even where none may be taken
+    entries: NDArray[np.intp]  # for each code, the nearest code that may be taken
+    forbids: bool  # whether there is a category that may not be taken
+    has_marks: bool  # whether a feature has several missing categories, such as None and NaN
+
+    @classmethod
+    def of(cls, features: Sequence[Feature]) -> Categories:
+        """Gather the categories of all features."""
+        sizes = [len(feature.categories) for feature in features]
+        allowed = np.array([f.allows(c) for f in features for c in f.categories], dtype=np.bool_)
+        gaps = np.array([c is None for f in features for c in f.categories], dtype=np.bool_)
+        may_take = allowed & ~gaps
+        starts = np.cumsum([0, *sizes])[:-1].astype(np.intp)
+        for start, feature in zip(starts, features, strict=True):
+            if feature.may_lose and feature.gaps:
+                may_take[start + min(feature.gaps.values())] = True
+        entries = [np.arange(size) for size in sizes]
+        for index, feature in enumerate(features):
+            if feature.is_categorical and feature.range is not None:
+                mine = slice(starts[index], starts[index] + sizes[index])
+                known = np.flatnonzero(may_take[mine] & ~gaps[mine])
+                codes = known if len(known) else np.flatnonzero(may_take[mine])
+                entries[index] = _nearest(codes, sizes[index], feature.direction)
+        none = np.empty(0, dtype=np.intp)
+        return cls(
+            starts,
+            gaps,
+            may_take,
+            allowed | gaps,
+            np.concatenate([none, *entries]),
+            not may_take.all(),
+            any(len(feature.gaps) > 1 for feature in features),
+        )
+
+    def takes(self, feature: NDArray[np.intp], codes: NDArray[np.intp]) -> Mask:
+        """Tell which categories of features may be taken."""
+        return np.asarray(self.may_take[self.starts[feature] + codes])
+
+    def entered(self, feature: NDArray[np.intp], codes: Row) -> Row:
+        """Move codes to the nearest ones that may be taken; a code stays if there is none."""
+        return self.entries[self.starts[feature] + codes.astype(np.intp)].astype(np.float64)
+
+    def keeps(self, feature: NDArray[np.intp], codes: NDArray[np.intp]) -> Mask:
+        """Tell which categories of features may be kept."""
+        return np.asarray(self.may_keep[self.starts[feature] + codes])
+
+
+def _nearest(codes: NDArray[np.intp], size: int, direction: int) -> NDArray[np.intp]:
+    """Find the nearest of some codes for every code; the code itself, if there is none in that direction.
+
+    Examples
+    --------
+    >>> _nearest(np.array([1, 4]), 6, direction=0)
+    array([1, 1, 1, 4, 4, 4])
+    >>> _nearest(np.array([1, 4]), 6, direction=1)
+    array([1, 1, 4, 4, 4, 5])
+    """
+    every = np.arange(size)
+    if not len(codes):
+        return every
+    above, below = np.searchsorted(codes, every), np.searchsorted(codes, every, side="right") - 1
+    up, down = codes[np.minimum(above, len(codes) - 1)], codes[np.maximum(below, 0)]
+    far = size + 1
+    to_up = np.where((above < len(codes)) & (direction >= 0), up - every, far)
+    to_down = np.where((below >= 0) & (direction <= 0), every - down, far)
+    nearest = np.where(to_down <= to_up, down, up)
+    return np.where(np.minimum(to_up, to_down) < far, nearest, every)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The constraints of a schema, seen from x: one instance for all rows, or one per row."""
+
+    rules: Rules
+    x: Rows
+    low: Rows
+    high: Rows
+    outside: Mask | None = None  # cells of x that must change
+
+    @cached_property
+    def home(self) -> Rows:
+        """X itself, with each cell that lies outside a range moved to the nearest admissible value."""
+        if self.outside is None:
+            return self.x
+        home = np.array(self.x)
+        cells = self._cells(np.atleast_2d(self.x), np.atleast_2d(self.outside))
+        category = self.rules.is_category[cells.feature]
+        settled = self._settled(cells)
+        settled[category] = self.rules.categories.entered(cells.feature[category], cells.own[category])
+        np.atleast_2d(home)[cells.row, cells.feature] = settled
+        return home
+
+    def project(self, rows: Rows, free: Mask) -> Rows:
+        """Move rows to admissible ones: cells that are not free become x's, numbers are clipped and stepped.
+
+        Where x lies outside a range, the nearest admissible value is used instead of x's.
+        """
+        moved = (rows != self.home) & (free & ~self.rules.frozen)
+        result = np.where(moved, rows, self.home)
+        cells = self._cells(result, moved, self.home)
+        result[cells.row, cells.feature] = self._settled(cells)
+        return result
+
+    def settle(self, values: Rows, feature: NDArray[np.intp]) -> Rows:
+        """Move single values of features to admissible ones: one row per x, one column per value."""
+        own, low, high = (
+            np.broadcast_to(each[..., feature], values.shape).ravel()
+            for each in (self.home, self.low, self.high)
+        )
+        indices = np.broadcast_to(feature, values.shape).ravel()
+        settled = self._settled(_Cells(indices, indices, values.ravel(), own, (low, high)))
+        return np.where(self.rules.frozen[indices], own, settled).reshape(values.shape)
+
+    def _settled(self, cells: _Cells) -> Row:
+        """Clip and step the values of cells; where the result is not admissible, keep x's value."""
+        low, high = cells.limits
+        settled = np.fmin(np.fmax(cells.values, low), high)
+        if self.rules.grid:
+            settled = np.fmin(np.fmax(self.rules.grid.settle(settled, cells.feature), low), high)
+        # Adding 0.0 turns -0.0 into 0.0; fmax may return either, depending on the length of the array.
+        settled += 0.0
+        missing = np.isnan(cells.values)
+        if missing.any():  # fmin and fmax hide NaN
+            own, nan = cells.own[missing], self.rules.nan[cells.feature[missing]]
+            settled[missing] = np.where(np.isnan(own), own, nan)
+        changes = self._within(replace(cells, values=settled)) & (settled != cells.own)
+        return np.where(changes, settled, cells.own)
+
+    def admissible(self, rows: Rows) -> Mask:
+        """Tell which rows satisfy every constraint exactly and differ from x."""
+        rows = np.ascontiguousarray(rows, dtype=np.float64)
+        # Bit for bit: comparing the floats as integers also distinguishes NaN from NaN and 0.0 from -0.0.
+        cells = self._cells(rows, rows.view(np.int64) != np.ascontiguousarray(self.x).view(np.int64))
+        kept, differs = np.ones(len(rows), dtype=np.bool_), np.zeros(len(rows), dtype=np.bool_)
+        allowed = self._within(cells) & ~self.rules.frozen[cells.feature]
+        if self.rules.grid:
+            settled = self.rules.grid.settle(cells.values, cells.feature)
+            allowed &= (settled == cells.values) | np.isnan(cells.values)
+        kept[cells.row[~allowed]] = False
+        if self.outside is not None:
+            kept &= ~((rows == self.x) & self.outside).any(axis=1)
+        missing = np.isnan(cells.values) & np.isnan(cells.own)
+        differs[cells.row[(cells.values != cells.own) & ~missing]] = True
+        return np.asarray(kept & differs)
+
+    def _cells(self, rows: Rows, where: Mask, own: Rows | None = None) -> _Cells:
+        """Collect the cells that differ from x: they are few, and all others are admissible."""
+        index = np.flatnonzero(where)
+        row = index // max(1, rows.shape[1])
+        feature = index - row * rows.shape[1]
+        own_values, low, high = (
+            each.take(index if each.ndim == 2 else feature)
+            for each in (self.x if own is None else own, self.low, self.high)
+        )
+        return _Cells(row, feature, rows.take(index), own_values, (low, high))
+
+    def _within(self, cells: _Cells) -> Mask:
+        """Tell which cells hold an admissible value, ignoring steps."""
+        rules, values, feature = self.rules, cells.values, cells.feature
+        inside = (values >= cells.limits[0]) & (values <= cells.limits[1])
+        if rules.has_categories:
+            inside &= (np.rint(values) == values) | ~rules.is_category[feature]
+        if rules.categories.forbids:
+            category = np.flatnonzero(inside & rules.is_category[feature])
+            inside[category] = rules.categories.takes(feature[category], values[category].astype(np.intp))
+            if rules.categories.has_marks:  # None to NaN is no change
+                some = feature[category]
+                mark = rules.is_missing(values[category], some) & rules.is_missing(cells.own[category], some)
+                inside[category] &= ~mark
+        missing = np.isnan(values)
+        if missing.any():
+            inside |= missing & (rules.may_lose[feature] | np.isnan(cells.own))
+        return np.asarray(inside)
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Some cells of a table: their positions, their values, x's values there, and their limits."""
+
+    row: NDArray[np.intp]
+    feature: NDArray[np.intp]
+    values: Row
+    own: Row
+    limits: tuple[Row, Row]
+
+
+def _limits(schema: Schema, index: int) -> tuple[float, float]:
+    """Find the lowest and highest value that a feature may take, ignoring steps."""
+    feature, dtype = schema.features[index], schema.form.number_type(index)
+    if feature.is_categorical:
+        return 0.0, len(feature.categories) - 1.0
+    low, high = _closed(feature)
+    if dtype is not None and dtype.kind in "iu":
+        return max(low, np.iinfo(dtype).min, -EXACT), min(high, np.iinfo(dtype).max, EXACT)
+    # No number may be infinite, and steps must stay countable.
+    countable = np.inf if feature.step is None else EXACT * feature.step
+    most = min(float(np.finfo(dtype or np.float64).max), countable)
+    return max(low, -most), min(high, most)
+
+
+def _closed(feature: Feature) -> tuple[float, float]:
+    """Find the ends of a range; an open end lies beyond the known values by their full spread.
+
+    Examples
+    --------
+    >>> _closed(Feature("income", seen=(20.0, 80.0), range=(0, np.inf)))
+    (0, 140.0)
+    """
+    (low, high), (least, most) = feature.range or feature.seen, feature.seen
+    spread = (most - least) or abs(most) or 1.0
+    if np.isinf(low):
+        low = min(least, high) - spread
+    if np.isinf(high):
+        high = max(most, low) + spread
+    return low, high

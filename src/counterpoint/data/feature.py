@@ -1,0 +1,248 @@
+"""What a column is: its kind, its range, its categories, its step, and whether and how it may change."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoint.data.marks import MARKS
+from counterpoint.data.problems import listed
+from counterpoint.data.written import WRITTEN, write
+
+_CHOICES = {"kind": ("continuous", "categorical"), "direction": (-1, 0, 1), "written": ("", *WRITTEN)}
+
+_GAP = type(None)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column: what it holds and how a counterfactual may change it.
+
+    Parameters
+    ----------
+    name
+        The column's name.
+    kind
+        ``"continuous"`` or ``"categorical"``.
+    seen
+        Smallest and largest known value (continuous). Candidates stay within them unless ``range`` is given.
+    range
+        The user's admissible values: a pair (continuous) or the allowed categories (categorical). An open
+        end, -inf or inf, lies beyond the known values by their full spread.
+    step
+        Continuous values are whole multiples of the step; 1 for integers, None for no step.
+    categories
+        The known categories in code order. None is a missing category, once per mark in ``missing_as``.
+    ordered
+        Whether the order of the categories has a meaning, so that they can rise and fall.
+    missing
+        Whether the number is missing in some known instances.
+    missing_as
+        The marks for missing values, in order of appearance: ``"nan"``, ``"None"``, ``"NA"`` (also null).
+    written
+        How the numbers of an object column are written: ``"int"``, ``"float"``, ``"int or float"`` or
+        ``"Decimal"``. By default ints if there is a step, else floats.
+    may_go_missing
+        Whether a counterfactual may lose a value that x has, if it is missing in known instances.
+    immutable
+        A counterfactual keeps x's value.
+    direction
+        1: may only rise, -1: may only fall, 0: may do both.
+
+    Examples
+    --------
+    >>> Feature("age", seen=(18, 90), step=1, direction=1)
+    Feature(name='age', kind='continuous', seen=(18, 90), ...direction=1)
+    """
+
+    name: Any
+    kind: Literal["continuous", "categorical"] = "continuous"
+    seen: tuple[float, float] = (-np.inf, np.inf)
+    range: tuple[Any, ...] | None = None
+    step: float | None = None
+    categories: tuple[Any, ...] = ()
+    ordered: bool = False
+    missing: bool = False
+    missing_as: tuple[str, ...] = ("nan",)
+    written: str = ""
+    may_go_missing: bool = False
+    immutable: bool = False
+    direction: int = 0
+
+    def __post_init__(self) -> None:
+        for field, allowed in _CHOICES.items():
+            value = getattr(self, field)
+            if value not in allowed:
+                raise ValueError(f"{self.name!r}: {field} must be one of {allowed}, got {value!r}.")
+        if not self.missing_as or not set(self.missing_as) <= set(MARKS):
+            raise ValueError(
+                f"{self.name!r}: missing_as must list some of {tuple(MARKS)}, got {self.missing_as!r}."
+            )
+        if self.step is not None and not self.step > 0:
+            raise ValueError(f"{self.name!r}: step must be positive, got {self.step}.")
+        if self.is_categorical:
+            self._check_categories()
+        if self.direction and self.immutable:
+            raise ValueError(f"{self.name!r} cannot be both immutable and one-way; remove one of the two.")
+        if self.range is not None:
+            self._check_range(self.range)
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether its values are categories."""
+        return self.kind == "categorical"
+
+    def label(self, value: float) -> Any:
+        """Turn one number of a row back into the value it stands for."""
+        if self.is_categorical:
+            return self.categories[int(value)]
+        if np.isnan(value):
+            return None
+        return int(value) if self.step is not None and float(value).is_integer() else float(value)
+
+    def write(self, number: float) -> Any:
+        """Write a number as an object column holds it."""
+        return write(number, self.written or ("float" if self.step is None else "int"), self.step)
+
+    def allows(self, category: Any) -> bool:
+        """Whether a category is among the admissible ones."""
+        return self.range is None or category_key(category) in self._allowed
+
+    @property
+    def may_lose(self) -> bool:
+        """Whether a counterfactual may lose a value that x has: on request, or if the range lists None."""
+        if self.direction or self.range is not None:
+            return not self.direction and None in (self.range or ())
+        return self.may_go_missing and (self.missing or None in self.categories)
+
+    @cached_property
+    def fraction(self) -> tuple[float, float]:
+        """The step as a fraction: 3 * 0.1 is not the float 0.3, but 3 * 1 / 10 is.
+
+        Examples
+        --------
+        >>> Feature("price", step=0.1).fraction
+        (1, 10)
+        """
+        step = self.step or 1
+        near = Fraction(step).limit_denominator(10**6)
+        return (near.numerator, near.denominator) if float(near) == step else (step, 1)
+
+    @cached_property
+    def index(self) -> pd.Index:
+        """The categories that are not missing, for looking up values."""
+        return pd.Index([c for c in self.categories if c is not None], dtype=object)
+
+    @cached_property
+    def index_codes(self) -> NDArray[np.int64]:
+        """The codes of the categories in `index`."""
+        return np.array([i for i, c in enumerate(self.categories) if c is not None], dtype=np.int64)
+
+    @cached_property
+    def gaps(self) -> dict[str, int]:
+        """The code of the missing category for each mark."""
+        codes = [code for code, category in enumerate(self.categories) if category is None]
+        return dict(zip(self.missing_as, codes, strict=False))
+
+    @cached_property
+    def by_type(self) -> dict[type, tuple[pd.Index, NDArray[np.int64]]]:
+        """`index` and `index_codes` per type: True, 1 and 1.0 are equal, but not the same category."""
+        kinds = [type(category) for category in self.categories]
+        return {
+            kind: (self._some(codes), np.array(codes, dtype=np.int64))
+            for kind in dict.fromkeys(kinds)
+            if (codes := [code for code, each in enumerate(kinds) if each is kind and kind is not _GAP])
+        }
+
+    def _some(self, codes: list[int]) -> pd.Index:
+        return pd.Index([self.categories[code] for code in codes], dtype=object, tupleize_cols=False)
+
+    @cached_property
+    def _allowed(self) -> frozenset[Hashable]:
+        return frozenset(map(self._meant, self.range or ()))
+
+    @cached_property
+    def _keys(self) -> frozenset[Hashable]:
+        return frozenset(map(category_key, self.categories))
+
+    @cached_property
+    def _equal(self) -> dict[Any, Any]:
+        return {category: category for category in reversed(self.categories)}
+
+    def _meant(self, category: Any) -> Hashable:
+        """Return the key of the category that is meant: one of the same type, else one that is equal."""
+        key = category_key(category)
+        return key if key in self._keys else category_key(self._equal.get(category, category))
+
+    def _check_categories(self) -> None:
+        known = [category_key(category) for category in self.categories if category is not None]
+        if not self.categories or len(set(known)) < len(known) or not self._has_marks:
+            raise ValueError(
+                f"{self.name!r} is categorical, so its categories must be given, each once (None once per "
+                f"mark in missing_as), got {listed(self.categories)}."
+            )
+        if self.direction and not self.ordered:
+            raise ValueError(
+                f"{self.name!r} is one-way, but its categories have no order. Give the column an ordered "
+                f"categorical dtype, or a Schema whose feature has ordered=True."
+            )
+
+    @property
+    def _has_marks(self) -> bool:
+        """Whether there is one mark per missing category; it need not be given for at most one."""
+        gaps = sum(category is None for category in self.categories)
+        return gaps <= 1 or gaps == len(set(self.missing_as)) == len(self.missing_as)
+
+    def _holds_a_step(self, low: float, high: float) -> bool:
+        """Whether a whole multiple of the step lies within limits."""
+        if np.isinf(low) or np.isinf(high) or self.step is None:
+            return True
+        near, (top, bottom) = np.rint(low / self.step), self.fraction
+        return any(low <= count * top / bottom <= high for count in (near, near + 1))
+
+    def _knows(self, category: Any) -> bool:
+        try:
+            return self._meant(category) in self._keys
+        except TypeError:  # it is unhashable, so it is not a known category
+            return False
+
+    def _check_range(self, admissible: tuple[Any, ...]) -> None:
+        if self.is_categorical:
+            unknown = [c for c in admissible if not self._knows(c)]
+            if unknown or not admissible:
+                got = listed(unknown) if unknown else "none"
+                raise ValueError(
+                    f"ranges[{self.name!r}] must name known categories, got {got}. "
+                    f"Known: {listed(self.categories)}."
+                )
+            return
+        numbers = [isinstance(end, int | float | np.number) for end in admissible]
+        if len(numbers) != 2 or not all(numbers) or not admissible[0] <= admissible[1]:
+            raise ValueError(
+                f"ranges[{self.name!r}] must be a pair of numbers (low, high), got {listed(admissible)}. "
+                f"An open end is -inf or inf."
+            )
+        if not self._holds_a_step(*admissible):
+            raise ValueError(
+                f"ranges[{self.name!r}] = {admissible!r} contains no whole multiple of its step {self.step}. "
+                f"Widen the range."
+            )
+
+
+def category_key(category: Any) -> Hashable:
+    """Return a key that is equal for the same category only: True, 1 and 1.0 are three categories.
+
+    Examples
+    --------
+    >>> category_key(1) == category_key(np.int64(1)), category_key(1) == category_key(True)
+    (True, False)
+    """
+    plain = category.item() if isinstance(category, np.generic) else category
+    return type(plain), plain

@@ -1,0 +1,450 @@
+"""All columns of a table, and the conversion from the caller's table to rows and back.
+
+A row is a float vector with one entry per feature: numbers as they are, categories as codes, a missing number
+as NaN, a missing category as its own code.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, time, timedelta
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoint.data.feature import Feature, category_key
+from counterpoint.data.marks import is_missing, marks_in
+from counterpoint.data.problems import InvalidError, Problem, listed
+from counterpoint.data.reading import Reading, read_column
+from counterpoint.data.tables import EXACT, Column, TableFormat
+from counterpoint.data.types import Row, Rows
+from counterpoint.data.written import digits_in, is_exact, kinds_in, written_in
+
+__all__ = ["EXACT", "Feature", "Row", "Rows", "Schema"]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """All columns of a table, and the format of the caller's tables.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]})
+    >>> schema = Schema.infer(people, immutable=["age"])
+    >>> schema.encode(people)
+    array([[31.,  0.],
+           [45.,  1.]])
+    >>> schema.decode(schema.encode(people)).equals(people)
+    True
+    """
+
+    features: tuple[Feature, ...]
+    form: TableFormat
+
+    def __post_init__(self) -> None:
+        if tuple(feature.name for feature in self.features) != self.form.names:
+            raise ValueError(
+                f"A schema must have one feature per column, in order: columns {list(self.form.names)}, "
+                f"features {[feature.name for feature in self.features]}."
+            )
+        for index, feature in enumerate(self.features):
+            if not feature.is_categorical:
+                _check_number_column(feature, self.form, index)
+
+    @classmethod
+    def infer(
+        cls,
+        X: Any,
+        *,
+        categorical: Iterable[Any] | None = None,
+        immutable: Iterable[Any] = (),
+        ranges: Mapping[Any, Sequence[Any]] | None = None,
+        increase: Iterable[Any] = (),
+        decrease: Iterable[Any] = (),
+        missing: Literal["keep", "allow"] = "keep",
+    ) -> Schema:
+        """Learn what each column is: floats are continuous, integers have step 1, the rest is categorical."""
+        form = TableFormat.of(X)
+        columns = form.columns(X)
+        if not columns or not len(columns[0]):
+            size = f"{len(columns[0]) if columns else 0} rows and {len(columns)} columns"
+            raise ValueError(f"X must contain at least one known instance and one feature, got {size}.")
+        named = set(_resolve(categorical or (), form, "categorical"))
+        frozen = set(_resolve(immutable, form, "immutable"))
+        features = tuple(
+            _infer_feature(form, index, column, name in named, name in frozen)
+            for index, (name, column) in enumerate(zip(form.names, columns, strict=True))
+        )
+        return cls(features, form).constrain(
+            immutable=immutable, ranges=ranges, increase=increase, decrease=decrease, missing=missing
+        )
+
+    def constrain(
+        self,
+        *,
+        immutable: Iterable[Any] = (),
+        ranges: Mapping[Any, Sequence[Any]] | None = None,
+        increase: Iterable[Any] = (),
+        decrease: Iterable[Any] = (),
+        missing: Literal["keep", "allow"] = "keep",
+    ) -> Schema:
+        """Return a schema with additional constraints on what a counterfactual may change.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> schema = Schema.infer(pd.DataFrame({"age": [31, 45], "hours": [20, 40]}))
+        >>> schema.constrain(immutable=["age"], ranges={"hours": (10, 50)}).actionable
+        (1,)
+        """
+        if missing not in ("keep", "allow"):
+            raise ValueError(
+                f'missing must be "keep" (no value of x goes missing) or "allow", got {missing!r}.'
+            )
+        frozen = set(_resolve(immutable, self.form, "immutable"))
+        rising = set(_resolve(increase, self.form, "increase"))
+        falling = set(_resolve(decrease, self.form, "decrease"))
+        limits = _resolve_ranges(ranges or {}, self)
+        changed = []
+        for feature in self.features:
+            name, way = feature.name, feature.direction
+            up, down = way > 0 or name in rising, way < 0 or name in falling
+            if up and down:
+                raise ValueError(
+                    f"{name!r} may only rise and may only fall, so it could never change; "
+                    f"remove it from increase or decrease, or name it in immutable instead."
+                )
+            changed.append(
+                replace(
+                    feature,
+                    immutable=feature.immutable or name in frozen,
+                    range=limits.get(name, feature.range),
+                    direction=up - down,
+                    may_go_missing=feature.may_go_missing or missing == "allow",
+                )
+            )
+        return replace(self, features=tuple(changed))
+
+    def replace(self, name: Any, **changes: Any) -> Schema:
+        """Return a schema with one feature changed.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> schema = Schema.infer(pd.DataFrame({"amount": [100, 900]}))
+        >>> schema.replace("amount", step=100).features[0].step
+        100
+        """
+        (name,) = _resolve([name], self.form, "name")
+        features = [replace(f, **changes) if f.name == name else f for f in self.features]
+        return replace(self, features=tuple(features))
+
+    def seen_in(self, rows: Rows) -> Schema:
+        """Learn the smallest and largest known value of features that were created without them.
+
+        Examples
+        --------
+        >>> schema = Schema((Feature("x0"),), TableFormat.of(np.zeros((1, 1))))
+        >>> schema.seen_in(np.array([[2.0], [7.0]])).features[0].seen
+        (2.0, 7.0)
+        """
+        features = list(self.features)
+        for index in self.continuous.tolist():
+            known = rows[~np.isnan(rows[:, index]), index]
+            if np.isinf(features[index].seen).any() and len(known):
+                features[index] = replace(features[index], seen=(float(known.min()), float(known.max())))
+        return replace(self, features=tuple(features))
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        """The features' names, in order."""
+        return self.form.names
+
+    @cached_property
+    def continuous(self) -> NDArray[np.intp]:
+        """The indices of the continuous features."""
+        return np.array([i for i, f in enumerate(self.features) if not f.is_categorical], dtype=np.intp)
+
+    @cached_property
+    def categorical(self) -> NDArray[np.intp]:
+        """The indices of the categorical features."""
+        return np.array([i for i, f in enumerate(self.features) if f.is_categorical], dtype=np.intp)
+
+    @cached_property
+    def actionable(self) -> tuple[int, ...]:
+        """The indices of the features that may change: the paper's A."""
+        return tuple(i for i, feature in enumerate(self.features) if not feature.immutable)
+
+    def read(self, X: Any, what: str = "X") -> TableReading:
+        """Read a table: its rows, what they mean, and the values that cannot be read.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"age": [31, 45], "name": ["ann", "bob"]})
+        >>> reading = Schema.infer(people, immutable=["name"]).read(people.replace("bob", "eve"))
+        >>> reading.schema.features[1].categories
+        ('ann', 'bob', 'eve')
+        >>> Schema.infer(people).read(people.replace("bob", "eve")).problems[0].value
+        'eve'
+        """
+        return self._read(self.form.columns(X, what))
+
+    def read_one(self, x: Any) -> TableReading:
+        """Read one instance (dict, Series, one-row table or vector)."""
+        return self._read(self.form.one_row(x))
+
+    def encode(self, X: Any, what: str = "X") -> Rows:
+        """Turn a table into rows of exactly this schema."""
+        reading = self.read(X, what).valid(what)
+        if reading.schema is not self:
+            pairs = zip(self.features, reading.schema.features, strict=True)
+            grown = [old.name for old, new in pairs if new is not old]
+            raise ValueError(
+                f"{what} contains values in {listed(grown)} that this schema does not know. Use read, which "
+                f"also returns a schema that knows them."
+            )
+        return reading.rows
+
+    def decode(self, rows: Rows) -> Any:
+        """Turn rows into a table with the caller's columns and dtypes."""
+        if self._is_matrix:
+            return self.form.build_array(rows)
+        return self.form.build([self._decoded(index, rows[:, index]) for index in range(len(self.features))])
+
+    def _decoded(self, index: int, values: Row) -> Any:
+        feature = self.features[index]
+        if feature.is_categorical:
+            return self.form.pick(self._templates[index], values.astype(np.intp))
+        return self.form.number_column(index, values, feature.write)
+
+    @cached_property
+    def _is_matrix(self) -> bool:
+        """Whether the caller's tables are arrays of numbers, which can be decoded as a whole."""
+        plain = self.form.kind == "array" and self.form.number_type(0) is not None if self.features else False
+        return plain and not len(self.categorical)
+
+    @cached_property
+    def _templates(self) -> dict[int, Any]:
+        return {
+            index: self.form.template(index, feature.categories, feature.missing_as)
+            for index, feature in enumerate(self.features)
+            if feature.is_categorical
+        }
+
+    def _read(self, columns: list[Column]) -> TableReading:
+        readings = [
+            read_column(feature, column, self.form.number_type(index), self.form.dtypes[index] == np.object_)
+            for index, (feature, column) in enumerate(zip(self.features, columns, strict=True))
+        ]
+        problems = [
+            problem
+            for reading, column in zip(readings, columns, strict=True)
+            for problem in reading.problems(column)
+        ]
+        problems.sort(key=lambda problem: problem.row)
+        return TableReading(
+            self._widened(readings),
+            np.column_stack([reading.numbers for reading in readings]),
+            tuple(problems),
+        )
+
+    def _widened(self, readings: Sequence[Reading]) -> Schema:
+        """Add the new values of immutable features to this schema."""
+        form = self.form
+        for index, reading in enumerate(readings):
+            if reading.new:
+                form = form.holding(index, reading.new)
+        features = tuple(reading.feature for reading in readings)
+        same = all(new is old for new, old in zip(features, self.features, strict=True))
+        return self if same and form is self.form else replace(self, features=features, form=form)
+
+
+class TableReading(NamedTuple):
+    """A table as rows.
+
+    Attributes
+    ----------
+    schema
+        What the rows mean: the schema that read them, plus the new values of its immutable features.
+    rows
+        One row per instance; meaningless where there is a problem.
+    problems
+        The values that could not be read, in order of rows.
+    """
+
+    schema: Schema
+    rows: Rows
+    problems: tuple[Problem, ...]
+
+    def valid(self, what: str = "X") -> TableReading:
+        """Raise an error if some values could not be read."""
+        if self.problems:
+            raise InvalidError(self.problems, what)
+        return self
+
+
+def _check_number_column(feature: Feature, form: TableFormat, index: int) -> None:
+    """Raise an error for a continuous feature whose values its column cannot hold."""
+    dtype = form.number_type(index)
+    given = form.dtypes[index]
+    if dtype is None and given != np.object_ and form.digits(index) is None:
+        raise TypeError(
+            f"{feature.name!r} is continuous, but its column holds {given}. Make it categorical, "
+            f"or convert the column to numbers."
+        )
+    if dtype is not None and dtype.kind in "iu" and not (feature.step and float(feature.step).is_integer()):
+        raise ValueError(
+            f"{feature.name!r} holds whole numbers ({given}), so its step must be a whole number, "
+            f"got {feature.step}. Give step=1, or make the column float64."
+        )
+
+
+def _infer_feature(form: TableFormat, index: int, values: Column, categorical: bool, frozen: bool) -> Feature:
+    """Learn what one column is; an immutable one may hold any values that can be told apart."""
+    name, dtype = form.names[index], form.dtypes[index]
+    missing = is_missing(values)
+    known = values[~missing]
+    _refuse_objects(name, known, dtype)
+    if not frozen:
+        _refuse_dates(name, known, dtype)
+    held = form.number_type(index)
+    written = written_in(known) if dtype == np.object_ and not categorical else ""
+    kind = _object_kind(written) if dtype == np.object_ else held.kind if held else values.dtype.kind
+    marks = marks_in(values)
+    if written is None and not frozen:
+        raise TypeError(
+            f"{name!r} holds numbers of several types ({_named(known)}), which cannot be told apart in "
+            f"counterfactuals. Convert it to numbers of one type, or name it in categorical=."
+        )
+    if categorical or kind not in "iuf" or (frozen and _is_no_scale(known, kind)):
+        return _categorical_feature(name, known, dtype, marks)
+    if not len(known):
+        raise ValueError(f"{name!r} has no values in X; drop it.")
+    digits = 0 if kind in "iu" else digits_in(known) if written == "Decimal" else form.digits(index)
+    step = None if digits is None else 10**-digits
+    marked: dict[str, Any] = {"missing": bool(marks), "missing_as": marks or ("nan",)}
+    feature = Feature(name, step=step, immutable=frozen, written=written or "", **marked)
+    reading = read_column(feature, values)
+    if reading.faults:
+        raise InvalidError(reading.problems(values))
+    finite = reading.numbers[np.isfinite(reading.numbers)]
+    return replace(feature, seen=(float(finite.min()), float(finite.max())))
+
+
+def _is_no_scale(known: Column, kind: str) -> bool:
+    """Tell whether numbers cannot be measured: ids that are not exact as floats, or no finite number."""
+    if kind == "f":
+        exact = all(is_exact(number) for number in known if isinstance(number, Decimal))
+        return not (exact and np.isfinite(known.astype(np.float64)).any())
+    return bool(len(known)) and max(abs(int(known.min())), abs(int(known.max()))) > EXACT
+
+
+def _object_kind(written: str | None) -> str:
+    """Return the kind of the values of an object column, as a numpy kind."""
+    return {"int": "i", "": "O", None: "O"}.get(written, "f")
+
+
+def _named(known: Column) -> str:
+    return ", ".join(kind.__name__ for kind in kinds_in(known))
+
+
+def _refuse_dates(name: Any, known: Column, dtype: Any) -> None:
+    """Raise an error for dates, which cannot change like numbers or categories."""
+    moments = (isinstance(value, date | time | timedelta | pd.Period) for value in known)
+    if known.dtype.kind in "mM" or (known.dtype == np.object_ and any(moments)):
+        raise TypeError(
+            f"{name!r} holds dates or times ({dtype}). Convert it to a number, such as days since a fixed "
+            f"date, or name it in immutable= if it may not change."
+        )
+
+
+def _refuse_objects(name: Any, known: Column, dtype: Any) -> None:
+    """Raise an error for values that are neither numbers nor categories."""
+    if known.dtype.kind == "c":
+        raise TypeError(f"{name!r} holds complex numbers; give real numbers.")
+    if known.dtype == object:
+        for value in known:
+            if getattr(type(value), "__hash__", None) is None:
+                raise TypeError(
+                    f"{name!r} holds a {type(value).__name__} in each cell ({dtype}). "
+                    f"Split it into columns of numbers or categories."
+                )
+
+
+def _categorical_feature(name: Any, known: Column, dtype: Any, marks: tuple[str, ...]) -> Feature:
+    """Learn the categories of a column: those its dtype declares, else those it holds."""
+    declared: Any = getattr(dtype, "categories", None)
+    # A polars Categorical shares its categories with all other frames; only an Enum declares its own.
+    enum = type(declared).__module__.startswith("polars") and type(dtype).__name__ == "Enum"
+    if isinstance(declared, pd.Index) or enum:
+        categories = tuple(declared)
+    else:
+        plain = (v.item() if isinstance(v, np.generic) else v for v in known)
+        distinct = list({category_key(value): value for value in plain}.values())
+        try:
+            categories = tuple(sorted(distinct))
+        except TypeError:
+            categories = tuple(sorted(distinct, key=str))
+    return Feature(
+        name,
+        kind="categorical",
+        categories=(*categories, *(None for _ in marks)),
+        ordered=enum or bool(getattr(dtype, "ordered", False)) or _are_bools(categories),
+        missing_as=marks or ("nan",),
+    )
+
+
+def _are_bools(categories: Sequence[Any]) -> bool:
+    """Tell whether categories are bools, the only type with a natural order: False comes before True."""
+    return bool(categories) and all(isinstance(category, bool) for category in categories)
+
+
+def _resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any]:
+    """Check that names are features; columns of an array may also be named by their index."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"{argument} must be a list of feature names, got {names!r}.")
+    known, every = form.names, set(form.names)
+    count = len(known) if form.kind == "array" else 0
+    resolved = [
+        known[name]
+        if isinstance(name, int | np.integer) and not isinstance(name, bool) and -count <= name < count
+        else name
+        for name in names
+    ]
+    unknown = [name for name in resolved if not isinstance(name, Hashable) or name not in every]
+    if unknown:
+        raise ValueError(
+            f"{argument} must name known features, got {listed(unknown)}. Known: {listed(known)}."
+        )
+    repeated = [name for name, count in Counter(resolved).items() if count > 1]
+    if repeated:
+        raise ValueError(f"{argument} must name each feature once, got {listed(repeated)} more than once.")
+    return resolved
+
+
+def _resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tuple[Any, ...]]:
+    """Read the admissible values per feature."""
+    if not isinstance(ranges, Mapping):
+        raise TypeError(f"ranges must map feature names to admissible values, got {ranges!r}.")
+    names = _resolve(ranges, schema.form, "ranges")
+    features = {feature.name: feature for feature in schema.features}
+    limits = {}
+    for name, admissible in zip(names, ranges.values(), strict=True):
+        if isinstance(admissible, str) or not isinstance(admissible, Iterable):
+            asked = "a list of categories" if features[name].is_categorical else "a pair (low, high)"
+            raise TypeError(f"ranges[{name!r}] must be {asked}, got {admissible!r}.")
+        values = [v.item() if isinstance(v, np.generic) else v for v in admissible]
+        missing = is_missing(np.fromiter(values, dtype=object, count=len(values)))
+        limits[name] = tuple(
+            None if features[name].is_categorical and gone else value
+            for value, gone in zip(values, missing, strict=True)
+        )
+    return limits

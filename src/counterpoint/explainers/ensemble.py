@@ -1,0 +1,247 @@
+"""ECE, the paper's Algorithm 1: sample instances and features, run the base explainers, select."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from counterpoint.codecs import Codec
+from counterpoint.data.known import Population
+from counterpoint.data.outputs import is_continuous
+from counterpoint.data.types import Indices
+from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
+from counterpoint.explainers.base import at_least
+from counterpoint.explainers.fitting import Fitted
+from counterpoint.explanation.explanation import Explanation
+from counterpoint.search.engine import Lockstep, step
+from counterpoint.search.grouped import cheapest_of_each
+from counterpoint.search.polish import Polish, stretch
+from counterpoint.search.pool import Asking, Finds, Pool
+from counterpoint.search.surrogate import Surrogate
+from counterpoint.search.task import WIDE, Question, Search, Task
+from counterpoint.selection.selection import BALANCED, Selection
+
+# What searches need is learned at `fit` for at most this many decisions, otherwise when it is needed.
+AHEAD = 10
+
+
+def _default_explainers() -> tuple[Explainer, ...]:
+    """Make the paper's base explainers, and one that a surrogate guides."""
+    return BruteForce(refine=0), Tree(), Sphere(), Neighbours(), Guided()
+
+
+@dataclass(frozen=True)
+class Voice:
+    """A base explainer of an ensemble, with the instances and features drawn for it."""
+
+    explainer: Explainer
+    known: Population
+    features: tuple[int, ...]
+    stream: tuple[int, ...]
+
+    def search(self, task: Task) -> Search:
+        """Search on this voice's sample."""
+        features = np.array(self.features, dtype=np.intp)
+        features = features[np.isin(features, task.features)]
+        if not self.explainer.changes_one_by_one:
+            features = _forced_first(task, features)[: task.max_changes]
+        return self.explainer.search(task.narrow(self.known, features, self.stream))
+
+
+@dataclass
+class Ensemble(Explainer):
+    """An ensemble of base explainers.
+
+    Each voice is a base explainer with a sample of the known instances and of the actionable features, drawn
+    once at `fit`. All voices search for all instances together, and every row that flips joins the pool.
+    Where the pool stays small, `fallback` searches on all instances and features. The most promising of the
+    pool are polished, and the selection picks k.
+
+    Parameters
+    ----------
+    explainers
+        The kinds of base explainers; voices are drawn uniformly from them. Any mix, also your own.
+    size
+        The paper's |E|: how many voices.
+    instances
+        The share of the known instances that a voice sees (at least 1,000 and at most 5,000 of them).
+    polish
+        Makes candidates smaller before the selection; None for none.
+    starts
+        How many candidates per instance are polished for each counterfactual wanted; at least ten in all.
+    selection
+        What a good set is: `BALANCED`, `CLOSE`, `DIVERSE`, `PLAUSIBLE`, `SPARSE`, `VARIED` or your
+        own `Selection`.
+    fallback
+        Searches for instances of which few counterfactuals are found; None for none.
+    codec
+        How images and series become rows: `Identity`, `Kernel`, `PCA`, `Autoencoder` or your own. None for
+        tables; arrays of more than two dimensions, and series for a classifier of series, then get a
+        `Kernel`. Series of two dimensions, (n, length), for any other model need a codec.
+    seed
+        All draws depend on it, and on nothing else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> ensemble = Ensemble().fit(lambda rows: rows.sum(axis=1) > 0, X, immutable=[2])
+    >>> explanation = ensemble.explain(X[0], k=4)
+    >>> len(explanation.counterfactuals), explanation.shortfall
+    (4, None)
+    """
+
+    explainers: Sequence[Explainer] = field(default_factory=_default_explainers)
+    size: int = 10
+    instances: float = 0.2
+    polish: Polish | None = field(default_factory=Polish)
+    starts: int = 16
+    selection: Selection = BALANCED
+    fallback: Explainer | None = field(default_factory=Evolution)
+    codec: Codec | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(1, self, "size", "starts")
+        if not isinstance(self.explainers, Sequence) or not all(
+            isinstance(explainer, Explainer) for explainer in self.explainers
+        ):
+            raise TypeError(f"Ensemble.explainers must be a list of explainers, got {self.explainers!r}.")
+        if not self.explainers:
+            raise ValueError("Ensemble.explainers must hold at least one explainer, got none.")
+        if not isinstance(self.selection, Selection):
+            raise TypeError(
+                f"Ensemble.selection must be a Selection such as cp.CLOSE, got {self.selection!r}."
+            )
+        if self.codec is not None and not isinstance(self.codec, Codec):
+            raise TypeError(
+                f"Ensemble.codec must have the methods fit, encode and decode, as Kernel(4) has, got "
+                f"{self.codec!r}."
+            )
+        if not 0 < self.instances <= 1:
+            raise ValueError(f"Ensemble.instances must be in (0, 1], got {self.instances}.")
+
+    def keep(self, fitted: Fitted) -> Self:
+        """Keep what was learned, and draw the voices."""
+        super().keep(fitted)
+        self.voices_ = self._draw(fitted.known)
+        self._learn_ahead(fitted)
+        return self
+
+    def _learn_ahead(self, fitted: Fitted) -> None:
+        """Learn now what searches for any other decision need, so that the first answer is no slower."""
+        known = fitted.known
+        decisions, first = np.unique(known.labels, return_index=True)
+        if is_continuous(known.labels, fitted.blackbox.model) or len(decisions) > AHEAD:
+            return
+        for place in first:
+            task = fitted.task(known.rows[[place]], known.labels[[place]], stream=(self.seed,))
+            for voice in self.voices_:
+                step(voice.search(task), None)
+            Surrogate.of(task)
+
+    def _draw(self, known: Population) -> list[Voice]:
+        """Draw the voices: their kinds, instances and features."""
+        rng = np.random.default_rng([self.seed, 1])
+        actionable = known.schema.actionable
+        few = min(len(actionable), max(2, int(np.sqrt(len(actionable)))))
+        size = min(5000, max(1000, int(self.instances * len(known.rows))))
+        used = [0] * len(self.explainers)
+        voices = []
+        for place, kind in enumerate(_least_used(rng, len(used), self.size)):
+            # A few features find small changes; all of them find a change where small ones fail. The first
+            # voice of a kind gets all features, the next a few, and so on. If there are very many, a search
+            # that changes them one by one gets a few only.
+            slow = len(actionable) > 4 * WIDE and self.explainers[kind].changes_one_by_one
+            count = few if used[kind] % 2 or slow else len(actionable)
+            used[kind] += 1
+            features = tuple(int(feature) for feature in rng.permutation(actionable)[:count])
+            sample = known.sample(np.random.default_rng([self.seed, 2, place]), size)
+            voices.append(Voice(self.explainers[kind], sample, features, (self.seed, place)))
+        return voices
+
+    def search(self, task: Task) -> Search:
+        """Run the voices alone, as one of another ensemble's base explainers."""
+        searches = Lockstep(task.decisions[:0])
+        for voice in task.once(("voices", repr(self)), lambda: self._draw(task.known)):
+            searches.add(voice.search(task))
+        while (question := searches.question()) is not None:
+            searches.answer((yield question))
+
+    def gather(self, task: Task, pool: Pool) -> Asking:
+        """Run all voices, help where they find too few, and polish what looks best."""
+        for voice in self.voices_:
+            pool.add(voice.search(task), type(voice.explainer).__name__)
+        yield from pool.round()
+        short = pool.counts < 2 * task.k
+        if self.fallback is None:
+            short[:] = False
+        self._polish(task, pool, np.flatnonzero(~short))
+        if short.any():
+            pool.add(self._help(task, pool, np.flatnonzero(short)), type(self.fallback).__name__)
+        yield from pool.finish()
+
+    def choose(self, task: Task, finds: Finds) -> list[Indices]:
+        """Select k of the pool for each instance."""
+        return self.selection.select(task, finds, task.k)
+
+    def _help(self, task: Task, pool: Pool, instances: Indices) -> Search:
+        """Search further for instances of which few counterfactuals were found, and polish what there is."""
+        assert self.fallback is not None
+        yield from _renumbered(self.fallback.search(task.only(instances)), instances)
+        self._polish(task, pool, instances)
+
+    def _polish(self, task: Task, pool: Pool, instances: Indices) -> None:
+        """Start polishing the most promising finds of some instances."""
+        if self.polish is None or not len(instances):
+            return
+        finds = pool.finds().about(instances)
+        # Implausibility takes the longest to measure, and polish moves candidates anyway.
+        cost = replace(self.selection, implausibility=0.0).costs(task, finds)
+        starts = cheapest_of_each(cost, finds.of, task.affordable(max(10, self.starts * task.k), 2 * task.k))
+        pool.add(self.polish.search(task, finds.rows[starts], finds.of[starts]), "Polish")
+        # Where being apart is worth far more than being close and plausible, the ends of ranges are wanted.
+        if self.selection.dispersion > 2 * self.selection.distance + self.selection.implausibility:
+            pool.add(stretch(task, finds.rows[starts], finds.of[starts]), "Stretch")
+
+
+def _forced_first(task: Task, features: Indices) -> Indices:
+    """Put those features first that have to change anyway, of which a limit on changes counts each."""
+    forced = np.flatnonzero(task.forced.any(axis=0))
+    return np.concatenate([forced, features[~np.isin(features, forced)]])
+
+
+def _renumbered(search: Search, places: Indices) -> Search:
+    """Let a search about some instances speak of them by their places among all."""
+    labels = None
+    while (question := step(search, labels)) is not None:
+        labels = yield Question(question.rows, places[question.of])
+
+
+def _least_used(rng: np.random.Generator, kinds: int, size: int) -> list[int]:
+    """Draw kinds at random among the least used, so that each has its share."""
+    draws = [rng.permutation(kinds) for _ in range(-(-size // kinds))]
+    return [int(kind) for kind in np.concatenate(draws)[:size]]
+
+
+def explain(x: Any, model: Any, X: Any, k: int = 5, *, seed: int = 0, **options: Any) -> Explanation:
+    """Explain one decision in one call: the paper's f_k(x, b, X, A), with the ensemble's defaults.
+
+    `options` are those of `Ensemble.fit` (immutable, ranges, …) and of `Ensemble.explain` (target, …).
+    For more than a few decisions, fit an `Ensemble` once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> explain(X[0], lambda rows: rows[:, 0] > 0, X, k=2).decisions
+    array([False, False])
+    """
+    asked = {name: options.pop(name) for name in _ASKED & set(options)}
+    return Ensemble(seed=seed).fit(model, X, **options).explain(x, k, **asked)
+
+
+_ASKED = {"target", "max_changes", "max_rows", "max_seconds"}

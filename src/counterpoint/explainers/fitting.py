@@ -1,0 +1,267 @@
+"""What `fit` learns: a black box, and known instances with what the model says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from counterpoint.codecs import Codec, Kernel
+from counterpoint.data.constraints import Rules
+from counterpoint.data.distance import Distance, Euclidean
+from counterpoint.data.known import MOST, Population
+from counterpoint.data.outputs import is_continuous
+from counterpoint.data.schema import Schema
+from counterpoint.data.signals import as_signals, classifies_series, is_image
+from counterpoint.data.types import Indices, Labels, Rows
+from counterpoint.model.blackbox import BlackBox
+from counterpoint.model.representation import Direct, Through, View
+from counterpoint.model.target import Target
+from counterpoint.search.task import Rule, Task
+
+# The most cells, and latent cells, of the images and series that are kept: about 4,000 images of 28 x 28
+# pixel by pixel, or 10,000 through few latent features.
+CELLS = 8_000_000
+LATENT_CELLS = 3_200_000
+
+# This many known instances show an adapter what a network expects, and what its outputs look like.
+EXAMPLES = 1_000
+
+# If the model takes longer than this to label the known instances, a bar shows it.
+LONG = 3.0
+
+# A chosen window divides a time axis into about 24 blocks, and each side of an image into about 7.
+BLOCKS, TILES = 24, 7
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What the caller says about columns and what may change; see `Explainer.fit`."""
+
+    schema: Schema | None
+    categorical: Iterable[Any] | None
+    immutable: Iterable[Any]
+    ranges: Mapping[Any, Sequence[Any]] | None
+    increase: Iterable[Any]
+    decrease: Iterable[Any]
+    missing: str
+
+    def of_table(self, X: Any) -> Schema:
+        """Infer what columns are, or take the caller's word, and add the constraints."""
+        limits: dict[str, Any] = {
+            "immutable": self.immutable,
+            "ranges": self.ranges,
+            "increase": self.increase,
+            "decrease": self.decrease,
+            "missing": self.missing,
+        }
+        if self.schema is None:
+            return Schema.infer(X, categorical=self.categorical, **limits)
+        if not isinstance(self.schema, Schema):
+            kind = type(self.schema).__name__
+            raise TypeError(f"schema must be a Schema, such as Schema.infer(X), got {kind}.")
+        if self.categorical is not None:
+            raise ValueError(
+                "Give either schema or categorical, not both: a schema says what is categorical."
+            )
+        return self.schema.constrain(**limits)
+
+    def of_signals(self) -> Any:
+        """Give the mask of cells that may not change, and refuse what is for tables only."""
+        names = ("schema", "categorical", "ranges", "increase", "decrease", "missing")
+        given = [name for name in names if getattr(self, name) not in (None, (), "keep")]
+        if given:
+            raise ValueError(
+                f"{given[0]} is for the columns of tables; images and series take immutable, a mask of "
+                f"cells, and rule. Leave {given[0]} out."
+            )
+        return self.immutable
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What an explainer learns at `fit`: constraints, black box and known instances."""
+
+    blackbox: BlackBox
+    known: Population
+    rule: Rule | None = None
+
+    @classmethod
+    def learn(
+        cls,
+        model: Any,
+        X: Any,
+        constraints: Constraints,
+        codec: Codec | None,
+        rng: np.random.Generator,
+        rule: Rule | None = None,
+        progress: bool = True,
+    ) -> Fitted:
+        """Read the known instances and have the model label them; `progress` shows a bar if that is slow."""
+        codec = chosen_codec(X, model) if codec is None else codec
+        if codec is None:
+            blackbox, known = _learn_table(model, X, constraints, rng, progress)
+        else:
+            blackbox, known = _learn_signals(model, X, constraints, codec, rng, progress)
+        return cls(blackbox, known, rule)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The constraints on what a counterfactual may be."""
+        return Rules.of(self.known.schema)
+
+    @property
+    def view(self) -> View:
+        """How the caller's instances become rows."""
+        return self.blackbox.view
+
+    @property
+    def schema(self) -> Schema:
+        """What the caller's instances are."""
+        return self.view.schema
+
+    @property
+    def yardstick(self) -> Distance:
+        """What answers are measured with: of images and series, the Euclidean distance of their cells."""
+        shaped = self.schema.form.shape
+        return Euclidean.of(len(self.schema.features)) if shaped else self.known.distance
+
+    def through(self, view: View) -> Fitted:
+        """Give the same, seen through another view."""
+        return self if view is self.view else replace(self, blackbox=self.blackbox.seen_by(view))
+
+    def task(
+        self,
+        rows: Rows,
+        decisions: Labels,
+        stream: tuple[int, ...],
+        k: int = 1,
+        target: Target = Target(),  # noqa: B008 - frozen
+        max_changes: int | None = None,
+    ) -> Task:
+        """Pose a question about instances, to be answered with all known instances and features."""
+        return Task(
+            x=rows,
+            decisions=decisions,
+            k=k,
+            known=self.known,
+            features=np.array(self.known.schema.actionable, dtype=np.intp),
+            rules=self.rules,
+            target=target,
+            max_changes=max_changes,
+            stream=stream,
+        )
+
+    def read_target(self, target: Any) -> Target:
+        """Read what the user says counts as a different decision."""
+        continuous = is_continuous(self.known.labels, self.blackbox.model)
+        decisions = [] if continuous else [*np.unique(self.known.labels).tolist(), *self.blackbox.classes()]
+        return Target.of(target, list(dict.fromkeys(decisions)), continuous)
+
+
+def chosen_codec(X: Any, model: Any = None) -> Codec | None:
+    """Choose a codec for images and series whose caller names none; None for tables.
+
+    An array of two dimensions is a table, unless the model is made for series. One of three holds series of
+    channels, (n, channels, length), as aeon has them, unless both sides are equal and long enough for an
+    image; one of four holds images. Windows divide a time axis into about 24 blocks, and each side of
+    an image into about 7.
+
+    Examples
+    --------
+    >>> chosen_codec(np.zeros((5, 2, 96)))
+    Kernel(window=(1, 4))
+    >>> chosen_codec(np.zeros((5, 3)))
+    """
+    shape = np.shape(X)[1:] if isinstance(X, np.ndarray) else ()
+    if len(shape) == 1 and classifies_series(model):
+        return Kernel(_window(shape[0]))
+    if is_image(shape):
+        return Kernel((*(max(1, round(length / TILES)) for length in shape[:2]), *[1] * (len(shape) - 2)))
+    return Kernel((1, _window(shape[1]))) if len(shape) == 2 else None
+
+
+def _window(length: int) -> int:
+    return max(1, round(length / BLOCKS))
+
+
+def _learn_table(
+    model: Any, X: Any, constraints: Constraints, rng: np.random.Generator, progress: bool
+) -> tuple[BlackBox, Population]:
+    schema = constraints.of_table(X)
+    if not schema.actionable:
+        raise ValueError("Every feature is immutable, so nothing can change; leave at least one free.")
+    schema, rows, _ = schema.read(X).valid()
+    schema = schema.seen_in(rows)
+    view = Direct(schema)
+    blackbox = BlackBox(model, view, schema.decode(rows[:EXAMPLES]))
+    order = np.arange(len(rows)) if len(rows) <= MOST else rng.permutation(len(rows))
+    kept, labels = _sampled(order, lambda places: _labelled(blackbox, rows[places], places, progress))
+    # The scales are those of all.
+    return blackbox, Population(schema, rows[kept], _checked(labels), Distance.fit(schema, rows))
+
+
+def _learn_signals(
+    model: Any, X: Any, constraints: Constraints, codec: Codec, rng: np.random.Generator, progress: bool
+) -> tuple[BlackBox, Population]:
+    X = as_signals(X)
+    view = Through.of(X, codec, constraints.of_signals())
+    if not view.latent.actionable:
+        raise ValueError("Every cell is immutable, so nothing can change; leave some free.")
+    most = max(100, min(CELLS // len(view.schema.features), LATENT_CELLS // len(view.latent.features)))
+    known = X if len(X) <= most else X[np.sort(rng.permutation(len(X))[:most])]
+    instances = view.read(known).valid().instances
+    view = view.within(instances.rows)
+    blackbox = BlackBox(model, view, known[:EXAMPLES])
+    labels = _labelled(blackbox.about(instances), instances.rows, np.arange(len(known)), progress)
+    return blackbox, Population(view.latent, instances.rows, _checked(labels), view.distance(instances.rows))
+
+
+def _sampled(order: Indices, ask: Callable[[Indices], Labels]) -> tuple[Indices, Labels]:
+    """Take the first known instances of an order, and ask only about these, unless all are decided alike."""
+    kept = np.sort(order[:MOST])
+    labels = ask(kept)
+    for start in range(MOST, len(order), MOST):
+        if not _are_alike(labels):
+            break
+        others = np.sort(order[start : start + MOST])
+        said = ask(others)
+        rare = said != labels[0]
+        places = np.concatenate([others[rare], kept])[:MOST]
+        labels = np.concatenate([said[rare], labels])[:MOST]
+        by_place = np.argsort(places)
+        kept, labels = places[by_place], labels[by_place]
+    return kept, labels
+
+
+def _labelled(blackbox: BlackBox, rows: Rows, of: Indices, progress: bool) -> Labels:
+    """Ask the model about known instances; if it is slow, in parts of about a second, with a bar."""
+    parts = [blackbox.predict(rows[:EXAMPLES], of[:EXAMPLES])]
+    is_long = len(rows) - EXAMPLES > blackbox.rows_in(LONG)
+    with tqdm(total=len(rows), desc="learning", unit="row", disable=not (progress and is_long)) as bar:
+        start = EXAMPLES
+        while start < len(rows):
+            size = max(EXAMPLES, int(blackbox.rows_in(1.0))) if is_long else len(rows)
+            bar.update(start - bar.n)
+            parts.append(blackbox.predict(rows[start : start + size], of[start : start + size]))
+            start += size
+        bar.update(len(rows) - bar.n)
+    return np.concatenate(parts)
+
+
+def _are_alike(labels: Labels) -> bool:
+    return labels.ndim == 1 and bool((labels == labels[0]).all())
+
+
+def _checked(labels: Labels) -> Labels:
+    """Refuse labels that are all the same."""
+    if _are_alike(labels):
+        raise ValueError(
+            f"The model decides every known instance as {labels[0].item()!r}: X shows no other decision. "
+            f"Give known instances of at least two decisions."
+        )
+    return labels

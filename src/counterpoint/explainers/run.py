@@ -1,0 +1,297 @@
+"""One call of `explain` or `explain_many`: from the caller's question to waves, groups, pools and answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from time import monotonic
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from tqdm.auto import tqdm
+
+from counterpoint._util.duplicates import distinct
+from counterpoint.data.types import Indices, Labels, Mask, Rows
+from counterpoint.explainers.fitting import Fitted
+from counterpoint.explanation.explanation import Explanation
+from counterpoint.explanation.explanations import Explanations
+from counterpoint.explanation.shortfall import Shortfall
+from counterpoint.model.representation import Sight
+from counterpoint.model.target import Target
+from counterpoint.search.edges import Found, keep_off_edges
+from counterpoint.search.engine import Budget, label, run
+from counterpoint.search.pool import Asking, Finds, Pool
+from counterpoint.search.task import Question, Rule, Task
+from counterpoint.search.why import Why
+
+# Instances are explained this many at a time, and fewer where they have many features: it bounds memory.
+WAVE = 128
+CELLS = 27_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a call of `explain` asks for, checked."""
+
+    k: int
+    target: Target
+    max_changes: int | None
+    budget: Budget
+
+    @classmethod
+    def of(
+        cls,
+        fitted: Fitted,
+        k: int,
+        target: Any,
+        max_changes: int | None,
+        max_rows: int | None,
+        max_seconds: float | None,
+    ) -> Settings:
+        """Check what was asked for."""
+        for name, value in {"k": k, "max_changes": max_changes, "max_rows": max_rows}.items():
+            if value is None and name != "k":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | np.integer):
+                raise TypeError(f"{name} must be a whole number, got {value!r}.")
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}.")
+        if max_seconds is not None and not isinstance(max_seconds, int | float | np.number):
+            raise TypeError(f"max_seconds must be a number of seconds, got {max_seconds!r}.")
+        if max_seconds is not None and not max_seconds > 0:
+            raise ValueError(f"max_seconds must be positive, got {max_seconds}.")
+        deadline = None if max_seconds is None else monotonic() + max_seconds
+        return cls(int(k), fitted.read_target(target), max_changes, Budget(max_rows, deadline))
+
+
+class IncompleteError(RuntimeError):
+    """Some instances could not be explained; `finished` holds the explanations of all others.
+
+    `failed` maps the places of the instances that failed to their errors; `places` are those of the finished.
+    """
+
+    def __init__(
+        self, message: str, finished: Explanations, places: list[int], failed: dict[int, Exception]
+    ) -> None:
+        super().__init__(message)
+        self.finished = finished
+        self.places = places
+        self.failed = failed
+
+
+class Method(Protocol):
+    """What a run asks of an explainer: its seed, how it fills a pool, and how it chooses from it."""
+
+    seed: int
+
+    def gather(self, task: Task, pool: Pool) -> Asking:
+        """Fill a pool with counterfactuals."""
+        ...
+
+    def choose(self, task: Task, finds: Finds) -> list[Indices]:
+        """Choose at most k finds for each instance."""
+        ...
+
+
+class Run:
+    """One call of `explain` or `explain_many`, from the instances that were read to their explanations.
+
+    Instances are explained in waves, which bounds memory. Those of a wave that pose the same question are a
+    group with one task and one pool; all groups of a wave search together.
+    """
+
+    def __init__(self, method: Method, fitted: Fitted, settings: Settings, sight: Sight) -> None:
+        sight, self._places = sight.split()
+        self._method, self._fitted, self._settings = method, fitted.through(sight.view), settings
+        self._instances, self._skipped = sight.instances, sight.problems
+        self._decisions: list[Any] = [None] * len(self._instances.rows)
+        self._done: dict[int, Explanation] = {}
+        self._failed: dict[int, Exception] = {}
+        self._searching: set[int] = set()
+        self._found: list[Found] = []
+        self._blackbox = self._fitted.blackbox.about(self._instances)
+
+    def explanations(self, progress: bool) -> Explanations:
+        """Explain all instances; if some fail, raise an error that holds the others."""
+        count, width = self._instances.rows.shape
+        size = max(1, min(WAVE, CELLS // width))
+        with tqdm(total=count, desc="explaining", unit="decision", disable=not progress) as bar:
+            for start in range(0, count, size):
+                wave = np.arange(start, min(count, start + size))
+                self._failed |= run(self._groups(wave), self._search, self._blackbox)
+                self._finish()
+                bar.update(len(wave))
+        return self._gathered()
+
+    def _search(self, group: Indices) -> Asking:
+        """Search for counterfactuals of a group of instances, and choose among what was found."""
+        task, pool = self._open(group)
+        yield from self._method.gather(task, pool)
+        finds = pool.finds()
+        self._searching.difference_update(group.tolist())
+        # Kept until all of the wave are done.
+        self._found.append(Found(group, task, pool, finds, self._method.choose(task, finds)))
+
+    def _groups(self, wave: Indices) -> list[Indices]:
+        """Label some instances, and group those that pose the same question."""
+        (reply,) = label([Question(self._instances.rows[wave], wave)], self._blackbox)
+        self._failed |= reply.failed
+        groups: dict[Any, list[int]] = {}
+        ways = self._forced(wave)
+        for place, decision in zip(wave.tolist(), reply.labels, strict=False):
+            self._decisions[place] = decision
+            if place in self._failed:
+                continue
+            if self._settings.target.flips(np.asarray(decision)[None], decision)[0]:
+                self._answer_at_once(place)
+            else:
+                key = self._settings.target.key(decision), ways[place - wave[0]]
+                groups.setdefault(key, []).append(place)
+        self._searching = set().union(*groups.values())
+        return [np.array(places) for places in groups.values()]
+
+    def _forced(self, wave: Indices) -> list[bytes]:
+        """Tell apart instances in which other features have to change; it matters if few may."""
+        outside = self._fitted.rules.outside(self._instances.rows[wave])
+        if outside is None or self._settings.max_changes is None:
+            return [b""] * len(wave)
+        return [row.tobytes() for row in outside]
+
+    def _open(self, group: Indices) -> tuple[Task, Pool]:
+        """Pose the question about a group of instances."""
+        fitted, settings = self._fitted, self._settings
+        decisions = np.array([self._decisions[place] for place in group])
+        task = fitted.task(
+            self._instances.rows[group],
+            decisions,
+            (self._method.seed,),
+            settings.k,
+            settings.target,
+            settings.max_changes,
+        )
+        obeys = None if fitted.rule is None else partial(self._obeys, fitted.rule, group)
+        return task, Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys)
+
+    def _rows_left(self) -> float:
+        """Estimate how many rows per instance can still be tried: all groups share the time."""
+        return self._blackbox.rows_in(self._settings.budget.seconds_left()) / max(1, len(self._searching))
+
+    def _finish(self) -> None:
+        """Make what was chosen for the instances of a wave into explanations, once it holds in any batch."""
+        keep_off_edges(self._found, self._blackbox, self._method.choose, self._settings.budget)
+        for found in self._found:
+            self._explain(found)
+        self._found = []
+
+    def _explain(self, found: Found) -> None:
+        """Make what was chosen for a group of instances into explanations."""
+        pool, finds = found.pool, found.finds
+        for instance, (place, picked) in enumerate(zip(found.instances.tolist(), found.chosen, strict=True)):
+            if instance in pool.failed:
+                self._failed[place] = pool.failed[instance]
+                continue
+            cells = self._fitted.view.cells(finds.rows[picked], self._instances, np.full(len(picked), place))
+            distance = self._fitted.yardstick.from_x(cells, self._instances.cells[place])
+            order = np.argsort(distance, kind="stable")
+            if self._fitted.view.latent is not self._fitted.schema:
+                order = _first_of_equal(cells, order)
+            places, asked = picked[order], int(pool.asked[instance])
+            self._done[place] = self._explanation(
+                place,
+                cells[order],
+                finds.labels[places],
+                found_by=tuple(pool.names[finder] for finder in finds.finders[places]),
+                distance=distance[order],
+                shortfall=self._shortfall(
+                    len(places), len(finds.indices(instance)), asked, pool.stopped.get(instance)
+                ),
+                model_calls=1 + int(pool.calls[instance] + (found.checks[instance] > 0)),
+                model_rows=1 + asked + int(found.checks[instance]),
+            )
+
+    def _gathered(self) -> Explanations:
+        """Give all explanations; if some instances failed, raise an error that holds the others."""
+        count, places, labels = self._blackbox.count, sorted(self._done), self._instances.labels
+        labels = pd.RangeIndex(len(self._decisions)) if labels is None else labels
+        finished = Explanations(
+            [self._done[place] for place in places],
+            self._fitted.schema,
+            count.calls,
+            count.rows,
+            labels.take(places) if self._failed else labels,
+            self._skipped,
+        )
+        if self._failed:
+            # They are named by their places in X, of which some may have been skipped.
+            failed = {int(self._places[place]): error for place, error in sorted(self._failed.items())}
+            place, error = next(iter(failed.items()))
+            raise IncompleteError(
+                f"{len(failed)} of {len(self._decisions)} instances could not be explained; the first "
+                f"is X[{place}]: {error} The others are in this error's .finished.",
+                finished,
+                self._places[places].tolist(),
+                failed,
+            ) from error
+        return finished
+
+    def _obeys(self, rule: Rule, group: Indices, rows: Rows, instance: int) -> Mask:
+        """Ask the user's own rule which rows are admissible."""
+        place, view = group[[instance]], self._fitted.view
+        candidates = view.decode(rows, self._instances, np.repeat(place, len(rows)))
+        x = view.decode(self._instances.rows[place], self._instances, place)
+        try:
+            mask = np.asarray(rule(candidates, x))
+        except Exception as error:
+            error.add_note(f"It was raised by rule={getattr(rule, '__name__', rule)!s}, not by the library.")
+            raise
+        if mask.shape != (len(rows),) or mask.dtype != np.bool_:
+            raise ValueError(
+                f"rule must return one truth value a candidate: {len(rows)} candidates, "
+                f"got shape {mask.shape} of {mask.dtype}."
+            )
+        return mask
+
+    def _answer_at_once(self, place: int) -> None:
+        """Explain an instance that already has the decision asked for: nothing has to change."""
+        none = np.asarray(self._decisions[place])[None][:0]
+        shortfall = Shortfall(self._settings.k, 0, Why.ALREADY, target=str(self._settings.target))
+        self._done[place] = self._explanation(place, self._instances.cells[:0], none, shortfall=shortfall)
+
+    def _shortfall(self, found: int, seen: int, asked: int, stopped: Why | None) -> Shortfall | None:
+        """Tell why there are fewer than k, if there are."""
+        k, why, count = self._settings.k, stopped or Why.NOT_FOUND, asked
+        if found == k:
+            return None
+        if found < min(k, seen):
+            why, count = Why.NOT_WORTH_IT, seen
+        elif stopped is None and not asked:
+            why = Why.NOT_ALLOWED
+        elif stopped is Why.MAX_ROWS:
+            count = self._settings.budget.rows or 0
+        return Shortfall(k, found, why, count, str(self._settings.target))
+
+    def _explanation(self, place: int, cells: Rows, labels: Labels, **facts: Any) -> Explanation:
+        defaults: dict[str, Any] = {
+            "found_by": (),
+            "distance": np.empty(0),
+            "model_calls": 1,
+            "model_rows": 1,
+        }
+        return Explanation(
+            schema=self._fitted.schema,
+            row=self._instances.cells[place],
+            decision=self._decisions[place],
+            rows=cells,
+            labels=labels,
+            k=self._settings.k,
+            target=str(self._settings.target),
+            classes=self._settings.target.classes,
+            codec=self._fitted.view.name,
+            **(defaults | facts),
+        )
+
+
+def _first_of_equal(cells: Rows, order: Indices) -> Indices:
+    """Keep the first of rows that decode to the same cells."""
+    return distinct(cells, np.zeros(len(cells), dtype=np.intp), order)[0]

@@ -1,0 +1,1 @@
+"""The answer: for one instance, for many, as JSON."""

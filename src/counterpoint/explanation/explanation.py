@@ -1,0 +1,192 @@
+"""The answer for one instance: its counterfactuals, what they change, and why there are fewer than k.
+
+Everything derived is computed on first use, so that a hundred thousand answers take little memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from counterpoint.data.distance import changed
+from counterpoint.data.types import Labels
+from counterpoint.explanation.answer import Answer
+from counterpoint.explanation.json_format import Document
+from counterpoint.show import cards, plots, wording
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Answer):
+    """The counterfactuals of one instance: what would have to change for its decision to be different.
+
+    Counterfactuals are numbered from 1, in tables and in plots.
+
+    Parameters
+    ----------
+    schema
+        The columns of the table.
+    row
+        The explained instance x, as a row.
+    decision
+        The model's output for x: one label, or a vector of scores.
+    rows
+        The counterfactuals, as rows.
+    labels
+        The model's output for each.
+    found_by
+        The name of the explainer that found each.
+    k
+        How many counterfactuals were asked for.
+    distance
+        The distance of each from x.
+    target
+        What counts as a different decision, in words.
+    shortfall
+        Why there are fewer than k, if there are.
+    model_calls, model_rows
+        The number of model calls for this answer, and of rows in them.
+    codec
+        The codec of images and series, in words.
+    classes
+        The classes asked for; empty if the target names none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from counterpoint import Schema
+    >>> people = pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]})
+    >>> explanation = Explanation(
+    ...     Schema.infer(people), row=np.array([31.0, 0.0]), decision="bad",
+    ...     rows=np.array([[31.0, 1.0]]), labels=np.array(["good"]),
+    ...     found_by=("Tree",), k=1, distance=np.array([1.0]),
+    ... )
+    >>> print(explanation)
+    Decision: 'bad'   Wanted: any other decision   Found: 1 of 1
+    <BLANKLINE>
+    feature    x       1
+    ────────────────────────
+    job        clerk   smith
+    ────────────────────────
+    decision   bad     good
+    distance           1
+    found by           Tree
+    <BLANKLINE>
+    Unchanged: age.
+    >>> explanation.counterfactuals
+       age    job
+    0   31  smith
+    """
+
+    def __repr__(self) -> str:
+        decision = wording.decision_texts(self.decision, self.labels[:0], quote=True)[0]
+        return f"<Explanation: decision {decision}, {len(self)} of {self.k} counterfactuals>"
+
+    def __str__(self) -> str:
+        return cards.card_text(self._card)
+
+    def _repr_html_(self) -> str:
+        if not self.schema.form.shape or not plots.is_available():
+            return cards.card_html(self._card)
+        return cards.card_html(self._card) + plots.html(self.plot(), plots.describe(self._views))
+
+    def plot(self) -> Figure:
+        """Draw the answer: images side by side, series overlaid, tables as a grid of changes.
+
+        Needs matplotlib: ``pip install 'counterpoint[plot]'``.
+        """
+        if self.schema.form.shape:
+            return plots.draw(self._views)
+        return plots.draw_table(self._card, plots.ways(self.schema, self.row, self.rows))
+
+    @cached_property
+    def x(self) -> Any:
+        """The explained instance: a frame of one row, or an array if arrays were given."""
+        table = self.schema.decode(self.row[None])
+        return table[0] if self.schema.form.kind == "array" else table
+
+    @cached_property
+    def counterfactuals(self) -> Any:
+        """The counterfactuals as a table of the caller's type, with the same columns and dtypes."""
+        return self.schema.decode(self.rows)
+
+    @property
+    def decisions(self) -> Labels:
+        """The model's output for each counterfactual."""
+        return self.labels
+
+    @cached_property
+    def changes(self) -> pd.DataFrame:
+        """Every change of every counterfactual: its number, the feature, the old and the new value."""
+        return wording.changes(self.schema, self.row, self.rows)
+
+    def importance(self) -> pd.Series:
+        """Compute the share of the counterfactuals that change each feature, largest first."""
+        return wording.shares(self.schema, self.row, self.rows)
+
+    def sentences(self) -> list[str]:
+        """Describe each counterfactual in one sentence."""
+        if self.schema.form.shape:
+            return wording.cell_sentences(self.row, self.rows, self.decision, self.labels)
+        return wording.sentences(self.schema, self.row, self.rows, self.decision, self.labels)
+
+    def card(self, *more: cards.Line) -> cards.Card:
+        """Gather what is shown of the answer, with further lines below the decision."""
+        word = wording.decision_word(self.decision, self.labels)
+        before, *after = wording.decision_texts(self.decision, self.labels)
+        outcome = [
+            cards.Line(word, before, tuple(after)),
+            *more,
+            cards.Line("distance", "", tuple(wording.number_text(d, digits=3) for d in self.distance)),
+            cards.Line("found by", "", tuple(self.found_by)),
+        ]
+        facts = (
+            (word.capitalize(), wording.decision_texts(self.decision, self.labels[:0], quote=True)[0]),
+            ("Wanted", self.target),
+            ("Found", f"{len(self)} of {self.k}"),
+            *([("Seen through", self.codec)] if self.codec else []),
+        )
+        note = str(self.shortfall or "")
+        if self.schema.form.shape:
+            return cards.Card(facts, (), (), tuple(outcome), note)
+        return cards.card(facts, self.schema, self.row, self.rows, outcome, note)
+
+    def to_json(self) -> str:
+        """Write everything except the model as JSON; `from_json` reads it back."""
+        index = pd.RangeIndex(1)
+        return Document(self.schema, [self], index, self.model_calls, self.model_rows).to_json()
+
+    @classmethod
+    def from_json(cls, text: str) -> Explanation:
+        """Read an answer that `to_json` wrote."""
+        answers = Document.from_json(text, cls).answers
+        if len(answers) != 1:
+            raise ValueError(f"The text holds {len(answers)} explanations; use Explanations.from_json.")
+        return answers[0]
+
+    @cached_property
+    def _card(self) -> cards.Card:
+        if not self.schema.form.shape:
+            return self.card()
+        share = changed(self.rows, self.row).mean(axis=1)
+        return self.card(cards.Line("cells changed", "", tuple(f"{each:.1%}" for each in share)))
+
+    @property
+    def _views(self) -> plots.Views:
+        shape = self.schema.form.shape
+        note = str(self.shortfall or "")
+        return plots.Views(
+            plots.kind_of(shape),
+            self.x,
+            self.counterfactuals,
+            self.decision,
+            self.decisions,
+            self.distance,
+            self.found_by,
+            note,
+        )

@@ -1,0 +1,169 @@
+"""Answers as JSON and back: arrays over all answers, followed by the other facts of each answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
+
+from counterpoint.data import plain as storage
+from counterpoint.data.problems import Problem
+from counterpoint.data.schema import Schema
+from counterpoint.explanation.answer import Answer
+from counterpoint.explanation.shortfall import Shortfall
+from counterpoint.explanation.stacked import Stack
+from counterpoint.search.why import Why
+
+A = TypeVar("A", bound=Answer)
+
+VERSION = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Document(Generic[A]):
+    """The content of a JSON text: answers, the names of their instances, and the cost of their run.
+
+    Names and skipped values that JSON cannot hold are written as strings.
+
+    Examples
+    --------
+    >>> schema = Schema.infer(pd.DataFrame({"age": [31, 45]}))
+    >>> empty = Document(schema, (), pd.Index([]), model_calls=1, model_rows=2)
+    >>> Document.from_json(empty.to_json(), Answer).schema == schema
+    True
+    """
+
+    schema: Schema
+    answers: Sequence[A]
+    instances: pd.Index
+    model_calls: int
+    model_rows: int
+    skipped: Sequence[Problem] = ()
+
+    def to_json(self) -> str:
+        """Write the answers as JSON."""
+        stack = Stack(self.schema, self.answers)
+        plain = {
+            "version": VERSION,
+            "schema": storage.schema_to_plain(self.schema),
+            "instances": _labels_to_plain(self.instances),
+            "x": storage.numbers_to_plain(stack.x),
+            "decision": storage.labels_to_plain(stack.decisions),
+            "rows": storage.numbers_to_plain(stack.rows),
+            "labels": storage.labels_to_plain(stack.labels),
+            "distance": storage.numbers_to_plain(stack.distance),
+            "model": [self.model_calls, self.model_rows],
+            "skipped": [_problem_to_plain(problem) for problem in self.skipped],
+            "items": [_own_to_plain(answer) for answer in self.answers],
+        }
+        return json.dumps(plain, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str, kind: type[A]) -> Document[A]:
+        """Read JSON; the answers become objects of the given class."""
+        plain = _read(text)
+        schema = storage.schema_from_plain(plain["schema"])
+        answers = tuple(_answers_from_plain(plain, schema, kind))
+        labels = _labels_from_plain(plain["instances"], len(answers))
+        calls, rows = plain["model"]
+        return cls(schema, answers, labels, calls, rows, _problems_from_plain(plain["skipped"]))
+
+
+def _read(text: str) -> dict[str, Any]:
+    """Parse JSON and check its version."""
+    try:
+        plain = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"Not valid JSON: {error}") from error
+    version = plain.get("version") if isinstance(plain, dict) else None
+    if version != VERSION:
+        raise ValueError(
+            f"The text has format version {version}, expected {VERSION}. "
+            f"Read it with the version of counterpoint that wrote it, or explain again."
+        )
+    return dict(plain)
+
+
+def _labels_to_plain(labels: pd.Index) -> list[Any] | None:
+    """List the names of instances; None if they are numbered from 0."""
+    if isinstance(labels, pd.RangeIndex) and labels.equals(pd.RangeIndex(len(labels))):
+        return None
+    return [_label_to_plain(label) for label in labels.tolist()]
+
+
+def _label_to_plain(label: Any) -> Any:
+    try:
+        return storage.value_to_plain(label)
+    except TypeError:
+        return str(label)
+
+
+def _labels_from_plain(plain: list[Any] | None, count: int) -> pd.Index:
+    if plain is None:
+        return pd.RangeIndex(count)
+    return pd.Index([storage.value_from_plain(label) for label in plain], tupleize_cols=False)
+
+
+def _problem_to_plain(problem: Problem) -> list[Any]:
+    """List the facts of a problem; a value that JSON cannot hold becomes a string."""
+    named = (_label_to_plain(each) for each in (problem.column, problem.value))
+    return [problem.row, *named, problem.reason]
+
+
+def _problems_from_plain(plain: list[Any]) -> list[Problem]:
+    return [
+        Problem(row, storage.value_from_plain(column), storage.value_from_plain(value), reason)
+        for row, column, value, reason in plain
+    ]
+
+
+def _own_to_plain(answer: Answer) -> dict[str, Any]:
+    """Gather what is not in the arrays over all answers."""
+    return {
+        "found_by": list(answer.found_by),
+        "k": answer.k,
+        "shortfall": None if answer.shortfall is None else list(astuple(answer.shortfall)),
+        "model": [answer.model_calls, answer.model_rows],
+        "target": answer.target,
+        "classes": [_label_to_plain(each) for each in answer.classes],
+        "codec": answer.codec,
+    }
+
+
+def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) -> Iterator[A]:
+    """Split the arrays over all answers."""
+    decisions, labels = (storage.labels_from_plain(plain[name]) for name in ("decision", "labels"))
+    x, rows = (
+        storage.numbers_from_plain(plain[name]).reshape(len(plain[name]), len(schema.features))
+        for name in ("x", "rows")
+    )
+    distance = storage.numbers_from_plain(plain["distance"])
+    end = 0
+    for i, own in enumerate(plain["items"]):
+        start, end = end, end + len(own["found_by"])
+        yield kind(
+            schema=schema,
+            row=x[i],
+            decision=decisions[i],
+            rows=rows[start:end],
+            labels=labels[start:end],
+            found_by=tuple(own["found_by"]),
+            k=own["k"],
+            distance=distance[start:end],
+            shortfall=_shortfall_from_plain(own["shortfall"]),
+            model_calls=own["model"][0],
+            model_rows=own["model"][1],
+            target=own["target"],
+            classes=tuple(storage.value_from_plain(each) for each in own.get("classes", ())),
+            codec=own["codec"],
+        )
+
+
+def _shortfall_from_plain(plain: list[Any] | None) -> Shortfall | None:
+    if plain is None:
+        return None
+    asked, found, why, count, target = plain
+    return Shortfall(asked, found, Why(why), count, target)

@@ -1,0 +1,1 @@
+"""The paper's measures, and the evaluation of explainers by them."""

@@ -1,0 +1,1 @@
+"""The black box: the only package that calls the user's model."""

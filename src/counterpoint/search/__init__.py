@@ -1,0 +1,1 @@
+"""Searching for counterfactuals: tasks, the engine that merges questions, the pool of finds, and polish."""

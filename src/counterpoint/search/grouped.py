@@ -1,0 +1,62 @@
+"""Working on the rows of many instances at once: the nearest, the cheapest and the first of each instance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoint.data.types import Indices, Row, Rows
+
+# Sorting this many entries takes no longer than a partial search.
+FEW = 200
+
+
+def nearest(away: Rows, count: int) -> Indices:
+    """Find the indices of the smallest entries of each row, smallest first."""
+    if count >= away.shape[1] or away.shape[1] <= FEW:
+        return np.argsort(away, axis=1, kind="stable")[:, :count]
+    indices = np.sort(np.argpartition(away, count, axis=1)[:, :count], axis=1)
+    order = np.argsort(np.take_along_axis(away, indices, 1), axis=1, kind="stable")
+    return np.asarray(np.take_along_axis(indices, order, 1))
+
+
+def first_of_each(of: Indices, count: int) -> Indices:
+    """Find the indices of the first rows of each instance, in order.
+
+    Examples
+    --------
+    >>> first_of_each(np.array([0, 1, 0, 0, 1]), 2)
+    array([0, 1, 2, 4])
+    """
+    return np.flatnonzero(before_each(of) < count)
+
+
+def cheapest_of_each(price: Row, of: Indices, count: int) -> Indices:
+    """Find the indices of the cheapest rows of each instance, instance by instance, cheapest first.
+
+    Examples
+    --------
+    >>> cheapest_of_each(np.array([3.0, 1.0, 2.0, 5.0]), np.array([0, 1, 0, 0]), 2)
+    array([2, 0, 1])
+    """
+    order = np.lexsort([price, of])
+    return np.asarray(order[_before(of[order]) < count])
+
+
+def before_each(of: Indices) -> Indices:
+    """Count, for each row, the earlier rows of the same instance.
+
+    Examples
+    --------
+    >>> before_each(np.array([0, 1, 0, 0, 1]))
+    array([0, 0, 1, 2, 1])
+    """
+    order = np.argsort(of, kind="stable")
+    before = np.empty(len(of), dtype=np.intp)
+    before[order] = _before(of[order])
+    return before
+
+
+def _before(of: Indices) -> Indices:
+    """Count as `before_each` does, where the rows of each instance are contiguous."""
+    starts = np.flatnonzero(np.diff(of, prepend=-1))
+    return np.arange(len(of)) - np.repeat(starts, np.diff(starts, append=len(of)))

@@ -1,0 +1,216 @@
+"""Every counterfactual seen for the instances of a task.
+
+A labelled row that flips the decision is a counterfactual at no further cost, so a `Pool` keeps every flip of
+every search. It is also the only gate to the black box: it passes on admissible rows only, each once, and no
+more than the budget allows, so no search can break a constraint or exceed the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint._util.duplicates import distinct
+from counterpoint.data.distance import changed
+from counterpoint.data.types import Indices, Labels, Mask, Rows
+from counterpoint.model.blackbox import ModelError
+from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply
+from counterpoint.search.grouped import before_each
+from counterpoint.search.task import Question, Task
+from counterpoint.search.why import Why
+
+# Tells which rows of an instance the user's own rule accepts.
+Obeys = Callable[[Rows, int], Mask]
+Asking = Generator[Question, Reply, None]
+
+
+@dataclass(frozen=True)
+class Finds:
+    """Rows that flip, with their labels and finders, sorted by instance."""
+
+    rows: Rows
+    of: Indices
+    labels: Labels
+    finders: NDArray[np.intp]
+
+    @cached_property
+    def starts(self) -> Indices:
+        """The index at which the rows of each instance start; the last entry is the end."""
+        return np.searchsorted(self.of, np.arange(self.of.max(initial=-1) + 2))
+
+    def indices(self, instance: int) -> Indices:
+        """Find the indices of the rows of one instance."""
+        if instance + 1 >= len(self.starts):
+            return np.empty(0, dtype=np.intp)
+        return np.arange(self.starts[instance], self.starts[instance + 1])
+
+    def about(self, instances: Indices) -> Finds:
+        """Keep the rows of some instances."""
+        return self.take(np.flatnonzero(np.isin(self.of, instances)))
+
+    def take(self, indices: Indices) -> Finds:
+        """Keep some rows, in the given order."""
+        return Finds(self.rows[indices], self.of[indices], self.labels[indices], self.finders[indices])
+
+
+class Pool:
+    """Runs the searches of one task: asks their questions, and keeps what flips.
+
+    `asked` and `calls` count rows and questions per instance. `failed` holds the error of each instance on
+    whose rows the model failed; `stopped` says why an instance was stopped before its searches ended.
+    """
+
+    def __init__(
+        self, task: Task, budget: Budget, rows_left: Callable[[], float], obeys: Obeys | None = None
+    ) -> None:
+        self.task = task
+        self.names: list[str] = []
+        self.asked = np.zeros(len(task), dtype=np.intp)
+        self.calls = np.zeros(len(task), dtype=np.intp)
+        self.counts = np.zeros(len(task), dtype=np.intp)
+        self.failed: dict[int, Exception] = {}
+        self.stopped: dict[int, Why] = {}
+        self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
+        self._lockstep = Lockstep(task.decisions[:0])
+        self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
+
+    @property
+    def current(self) -> str:
+        """The name of the search that is running."""
+        return self.names[self._lockstep.current]
+
+    def add(self, search: AnySearch, name: str) -> None:
+        """Add a search; its first question is part of the next round."""
+        self.names.append(name)
+        with _naming(self):
+            self._lockstep.add(search)
+
+    def round(self) -> Asking:
+        """Ask the open questions of all searches together, if there are any."""
+        question = self._lockstep.question()
+        if question is not None:
+            labels = yield from self._ask(question)
+            with _naming(self):
+                self._lockstep.answer(labels)
+
+    def finish(self) -> Asking:
+        """Ask until all searches have ended."""
+        while not self._lockstep.ended:
+            yield from self.round()
+
+    def finds(self) -> Finds:
+        """Gather all flips, each once, sorted by instance and then in the order they were found."""
+        if not self._kept:
+            empty = np.empty(0, dtype=np.intp)
+            return Finds(self.task.x[:0], empty, self.task.decisions[:0], empty)
+        rows, of, labels, finders = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
+        first, _ = self._distinct(rows, of, np.arange(len(of)))
+        first = first[np.argsort(of[first], kind="stable")]
+        finds = Finds(rows[first], of[first], labels[first], finders[first])
+        self._kept = [(finds.rows, finds.of, finds.labels, finds.finders)]
+        return finds
+
+    def _ask(self, question: Question) -> Generator[Question, Reply, Labels]:
+        """Ask about the admissible rows of a question, each distinct one once, within the budget."""
+        rows, of = question
+        keep = np.flatnonzero(self._admissible(rows, of))
+        first, inverse = self._distinct(rows, of, keep)
+        within = np.flatnonzero(self._within_budget(of[first]))
+        indices = first[within]
+        # Rows that the model does not see get x's own decision: they do not flip.
+        labels = self.task.decisions[of]
+        if len(indices):
+            asked = self.task.with_own(rows[indices], of[indices])
+            reply = yield asked
+            answer = self._received(reply, asked, self._lockstep.owners[indices])
+            labels = labels.astype(np.result_type(labels, answer), copy=False)
+            all_ = labels[first]
+            all_[within] = answer
+            labels[keep] = all_[inverse]
+        return labels
+
+    def _admissible(self, rows: Rows, of: Indices) -> Mask:
+        """Tell which rows may be tried: they keep every constraint, and are not x itself."""
+        mask = self.task.admissible(rows, of)
+        if self._obeys is not None:
+            for instance in np.unique(of[mask]).tolist():
+                mine = np.flatnonzero(mask & (of == instance))
+                mask[mine] = self._obeys(self.task.with_own(rows[mine], of[mine]).rows, instance)
+        return mask
+
+    def _distinct(self, rows: Rows, of: Indices, indices: Indices) -> tuple[Indices, Indices]:
+        """Find the first of each set of equal rows; features that may not change need no comparison."""
+        frozen = self.task.rules.frozen
+        return distinct(rows[:, ~frozen] if frozen.any() else rows, of, indices)
+
+    def _within_budget(self, of: Indices) -> Mask:
+        """Tell which rows the budget still allows; earlier rows of an instance take precedence."""
+        if self._budget.rows is None and self._budget.deadline is None and not self.failed:
+            return np.ones(len(of), dtype=np.bool_)
+        before = before_each(of)
+        mask = ~np.isin(of, list(self.failed))
+        if self._budget.rows is not None:
+            few = self.asked[of] + before < self._budget.rows
+            self._stop(of[~few], Why.MAX_ROWS)
+            mask &= few
+        if self._budget.deadline is not None:
+            in_time = before < self._rows_left()
+            self._stop(of[~in_time], Why.MAX_SECONDS)
+            mask &= in_time
+        return mask
+
+    def _stop(self, of: Indices, why: Why) -> None:
+        for instance in np.unique(of).tolist():
+            self.stopped.setdefault(instance, why)
+
+    def _received(self, reply: Reply, asked: Question, owners: Indices) -> Labels:
+        """Count rows, keep what flips, and note the instances on whose rows the model failed."""
+        rows, of = asked
+        sizes = np.bincount(of, minlength=len(self.task))
+        self.asked += sizes
+        self.calls += sizes > 0
+        labels = reply.labels
+        if reply.failed:
+            self._note(reply.failed, owners)
+            lost = np.isin(of, list(reply.failed))
+            labels = _filled(self.task.decisions[of], labels, ~lost)
+        keep = np.flatnonzero(self.task.flips(labels))
+        if self.task.max_changes is not None:
+            few = changed(rows[keep], self.task.x[of[keep]]).sum(axis=1) <= self.task.max_changes
+            keep = keep[few]
+        self.counts += np.bincount(of[keep], minlength=len(self.task))
+        self._kept.append((rows[keep], of[keep], labels[keep], owners[keep]))
+        return labels
+
+    def _note(self, failed: dict[int, ModelError], owners: Indices) -> None:
+        """Add to each error which search asked about the row that the model failed on."""
+        for instance, error in failed.items():
+            if error.position is not None:
+                named = ModelError(f"{error} It was asked by {self.names[owners[error.position]]}.")
+                named.__cause__ = error.__cause__
+                error = named
+            self.failed[instance] = error
+
+
+def _filled(own: Labels, labels: Labels, where: Mask) -> Labels:
+    """Take labels where they are valid, and x's own decision elsewhere."""
+    if not where.any():
+        return own
+    result = own.astype(np.result_type(own, labels))
+    result[where] = labels[where]
+    return result
+
+
+@contextmanager
+def _naming(pool: Pool) -> Iterator[None]:
+    """Add the name of the search to an exception that it raises."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"It was raised by {pool.current}.")
+        raise

@@ -1,0 +1,211 @@
+"""A question: which rows near x does the black box decide differently.
+
+A `Task` is all that a search may know: some instances x that are decided alike, what counts as a flip, the
+known instances X', the features A' it may change, k, and a random stream. It never holds the model.
+
+One task is about many instances at once, which keeps the cost per instance low: rows are flat, and `of` holds
+the instance of each row. What a search does for one instance must not depend on the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint._util.duplicates import distinct
+from counterpoint._util.read_only import make_read_only
+from counterpoint._util.row_blocks import Scalar, in_blocks
+from counterpoint.data.constraints import Rules
+from counterpoint.data.distance import changed
+from counterpoint.data.known import Population
+from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
+from counterpoint.model.target import Target
+from counterpoint.search.grouped import nearest
+
+T = TypeVar("T")
+
+# Rows with more features than this are expensive, so fewer are tried.
+WIDE = 25
+
+
+class Question(NamedTuple):
+    """Rows to be labelled, and the index of the instance that each belongs to."""
+
+    rows: Rows
+    of: Indices
+
+
+# Yields questions and is sent one label per row. The pool keeps what flips.
+Search = Generator[Question, Labels, None]
+# A search that other searches use with `yield from`: it returns one row for each row it was given.
+Refinement = Generator[Question, Labels, Rows]
+Rule = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a search is given. Its arrays are read-only, because all searches share them.
+
+    Attributes
+    ----------
+    x
+        The instances to explain, one per row.
+    decisions
+        The decision of the black box for each; all equal unless the target is a function.
+    k
+        How many counterfactuals are wanted per instance.
+    known
+        The known instances X' with their labels.
+    features
+        The indices of the features A' that the search may change.
+    rules
+        The constraints on what a counterfactual may be.
+    target
+        What counts as a flip.
+    max_changes
+        At most this many features may differ from x in an answer.
+    stream
+        Seeds the random stream: the same for every instance, so that similar instances get similar answers.
+    """
+
+    x: Rows
+    decisions: Labels
+    k: int
+    known: Population
+    features: Indices
+    rules: Rules
+    target: Target
+    max_changes: int | None = None
+    stream: tuple[int, ...] = (0,)
+
+    def __post_init__(self) -> None:
+        make_read_only(self)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def narrow(self, known: Population, features: Indices, stream: tuple[int, ...]) -> Task:
+        """Ask the same question with fewer known instances and fewer features to change."""
+        return replace(self, known=known, features=features, stream=stream)
+
+    def only(self, indices: Indices) -> Task:
+        """Restrict the task to some of its instances."""
+        return replace(self, x=self.x[indices], decisions=self.decisions[indices])
+
+    def question(self, rows: Sequence[Rows]) -> Question:
+        """Make a question from the rows for each instance, moved to admissible values."""
+        of = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+        return self.project(np.concatenate([self.x[:0], *rows]), of)
+
+    def project(self, rows: Rows, of: Indices) -> Question:
+        """Move rows to admissible ones that differ from x only in this task's features."""
+        projected = self._with(
+            self.x, lambda rows, x: self.rules.around(x).project(rows, self.free), rows, of
+        )
+        return Question(projected, of)
+
+    def with_own(self, rows: Rows, of: Indices) -> Question:
+        """Replace each value that equals x's by x's own, bit for bit."""
+        return Question(self._with(self.x, self.rules.with_own, rows, of), of)
+
+    def flips(self, labels: Labels) -> Mask:
+        """Tell which labels count as a different decision."""
+        return self.target.flips(labels, self.decisions[0])
+
+    def distance(self, rows: Rows, of: Indices) -> Row:
+        """Measure the distance of each row from its home."""
+        return self._with(self.home, self.known.distance.from_x, rows, of)
+
+    def prices(self, rows: Rows, of: Indices) -> Rows:
+        """Measure the price of each change from home; a row's prices sum to its distance."""
+        return self._with(self.home, self.known.distance.prices, rows, of)
+
+    def changed(self, rows: Rows, of: Indices) -> Mask:
+        """Tell which cells differ from home."""
+        return self._with(self.home, changed, rows, of)
+
+    def admissible(self, rows: Rows, of: Indices) -> Mask:
+        """Tell which rows keep every constraint, and are not x itself."""
+        return self._with(self.x, lambda rows, x: self.rules.around(x).admissible(rows), rows, of)
+
+    @cached_property
+    def home(self) -> Rows:
+        """Where the search starts: each x, moved inside its ranges if it lies outside."""
+        return self.rules.around(self.x).home
+
+    def entries(self) -> Search:
+        """Ask whether moving an x that lies outside a range inside it flips the decision."""
+        outside = np.flatnonzero(self.forced.any(axis=1))
+        if len(outside):
+            yield Question(self.home[outside], outside)
+
+    @cached_property
+    def forced(self) -> Mask:
+        """Which features of each x have to change because they lie outside a range."""
+        outside = self.rules.outside(self.x)
+        return np.zeros(self.x.shape, dtype=np.bool_) if outside is None else outside
+
+    def unlike(self) -> Indices:
+        """Find the known instances that are decided differently; all of them if none is."""
+        return self.once("unlike", self._find_unlike)
+
+    def nearest_unlike(self, count: int) -> Question:
+        """Find the known instances that are decided differently, nearest first over this task's features.
+
+        Of instances that are equal in these features, only the first is used.
+        """
+        distance = self.known.distance.over(self.features)
+        unlike, known = self.once("unlike here", self._unlike_here), self.known.rows
+        embedded = self.once("embedded unlike", lambda: distance.embed(known[unlike]))
+        indices = nearest(distance.measure(distance.embed(self.x), embedded), count)
+        return Question(known[unlike[indices.ravel()]], np.repeat(np.arange(len(self)), indices.shape[1]))
+
+    def affordable(self, count: int, least: int = 10) -> int:
+        """Reduce `count`, the number of rows to try, where rows have very many features and are expensive.
+
+        A search may ignore this, but memory and time depend on the number of cells, not of rows.
+        """
+        width = int(self.x.shape[1])
+        return max(min(count, least), count * WIDE // max(WIDE, width))
+
+    def once(self, key: Hashable, build: Callable[[], T]) -> T:
+        """Build something once, then cache it for all tasks with the same question and known instances."""
+        return self.known.once(
+            (key, self.target.key(self.decisions[0]), self.stream, self.features.tobytes()), build
+        )
+
+    def rng(self) -> np.random.Generator:
+        """Start this task's random stream from the beginning."""
+        return np.random.default_rng(self.stream)
+
+    @property
+    def is_category(self) -> Mask:
+        """Which features are categories, as a mask."""
+        return self.rules.is_category
+
+    @cached_property
+    def free(self) -> Mask:
+        """Which features this task may change, as a mask."""
+        free = np.zeros(self.x.shape[1], dtype=np.bool_)
+        free[self.features] = True
+        return free & ~self.rules.frozen
+
+    def _with(
+        self, x: Rows, work: Callable[[Rows, Rows], NDArray[Scalar]], rows: Rows, of: Indices
+    ) -> NDArray[Scalar]:
+        """Apply a row-wise function to rows and the x, or home, of each."""
+        return in_blocks(x.shape[1], lambda rows, of: work(rows, x[of]), rows, of)
+
+    def _find_unlike(self) -> Indices:
+        flips = self.flips(self.known.labels)
+        return np.flatnonzero(flips if flips.any() else np.ones(len(flips)))
+
+    def _unlike_here(self) -> Indices:
+        unlike = self.unlike()
+        here = self.known.rows[np.ix_(unlike, self.features)]
+        return unlike[distinct(here, np.zeros(len(here), dtype=np.intp), np.arange(len(here)))[0]]

@@ -1,0 +1,16 @@
+"""Why no more counterfactuals were found."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Why(StrEnum):
+    """Why an answer does not hold more counterfactuals."""
+
+    ALREADY = "already"  # x already has the decision asked for, so nothing has to change
+    NOT_FOUND = "not found"  # the searches found no more
+    NOT_WORTH_IT = "not worth it"  # the selection left the others out
+    NOT_ALLOWED = "not allowed"  # the constraints leave nothing to try
+    MAX_ROWS = "max_rows"
+    MAX_SECONDS = "max_seconds"

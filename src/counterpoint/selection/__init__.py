@@ -1,0 +1,1 @@
+"""Which k of the counterfactuals found are chosen."""

@@ -1,0 +1,213 @@
+"""S: selects k counterfactuals out of many, close to x and different from each other.
+
+The paper's density objective: maximise |⋃ knn_C(c)| − λ Σ d(c, x) over at most k chosen c. The first term is
+monotone and submodular, the second a linear cost, so cost-scaled greedy (Nikolakaki, Ene and Terzi, 2021)
+guarantees f(S) − c(S) ≥ ½ f(OPT) − c(OPT). Plausibility and the number of changes are also prices of single
+counterfactuals, so they are part of the cost and the guarantee holds. Redundancy and dispersion depend on
+pairs of counterfactuals; with them the guarantee covers only the rest of the objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint._util.row_blocks import CELLS
+from counterpoint.data.distance import changed
+from counterpoint.data.types import Indices, Mask, Row, Rows
+from counterpoint.search.grouped import nearest
+from counterpoint.search.pool import Finds
+from counterpoint.search.task import Task
+from counterpoint.selection.greedy import cost_scaled_greedy, neighbourhoods, on_one_way, ways
+
+# Instance × candidate × feature, or × candidate.
+Stack = NDArray[np.float64]
+
+# Instances are processed together as long as their arrays have at most this many cells.
+TOGETHER = 4 * CELLS
+
+# Plausibility is measured against this many known instances near x, from a sample of this size.
+NEAR = 100
+REFERENCE = 5_000
+
+# If more features than this change on average, as in images, each change costs less.
+MANY = 8
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What makes a good set of counterfactuals.
+
+    Benefits and costs share one unit: covering a whole neighbourhood that no other choice covers is worth 1.
+
+    Parameters
+    ----------
+    distance
+        The paper's λ: the price of being as far from x as the pool is on average.
+    implausibility
+        The price of being as far from the nearest known instance as the pool is on average.
+    changes
+        The price per changed feature. If the pool changes more than eight features on average, the price is
+        reduced so that this average costs as much as eight.
+    redundancy
+        The price of lying beyond another choice, or before it: the same changes taken further, or with more
+        changes added. It makes each answer a distinct action.
+    dispersion
+        The value of being as far from the other choices as the members of the pool are from each other on
+        average, plus the same value for differing from them in as many features as the pool does from x. It
+        makes answers as different as possible, however far they are from x.
+    neighbours
+        The paper's h: how many members of the pool a choice covers. None means the size of the pool divided
+        by k, so that coverage measures diversity for a pool of any size.
+    fill
+        Continue by the same marginal gain until k are chosen, even if the objective would stop earlier.
+    most
+        At most this many members of the pool are considered, the cheapest ones.
+
+    Examples
+    --------
+    >>> Selection(distance=2.0).distance
+    2.0
+    """
+
+    distance: float = 0.8
+    implausibility: float = 1.5
+    changes: float = 0.4
+    redundancy: float = 0.3
+    dispersion: float = 0.4
+    neighbours: int | None = None
+    fill: bool = True
+    most: int = 120
+
+    def __post_init__(self) -> None:
+        for name in ("distance", "implausibility", "changes", "redundancy", "dispersion"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"Selection.{name} must be at least 0, got {getattr(self, name)}.")
+        if self.most < 1 or (self.neighbours is not None and self.neighbours < 1):
+            raise ValueError("Selection.most and Selection.neighbours must be at least 1.")
+
+    def select(self, task: Task, finds: Finds, k: int) -> list[Indices]:
+        """Choose at most k finds per instance; returns their indices."""
+        cost = self.costs(task, finds)
+        chosen = [self._cheapest(cost, finds.indices(instance), k) for instance in range(len(task))]
+        for instances in _alike(chosen, task.x.shape[1]):
+            indices = np.stack([chosen[instance] for instance in instances])
+            picks = self._choose(task, task.home[instances], finds.rows[indices], cost[indices], k)
+            for instance, pick in zip(instances, picks, strict=True):
+                chosen[instance] = chosen[instance][pick[pick >= 0]]
+        return chosen
+
+    def costs(self, task: Task, finds: Finds) -> Row:
+        """Compute the cost of each find from distance, implausibility and number of changes."""
+        rows, of = finds.rows, finds.of
+        counts = task.changed(rows, of).sum(axis=1)
+        cost = self.changes * np.minimum(counts, MANY * _relative(counts, of))
+        cost = cost + self.distance * _relative(task.distance(rows, of), of)
+        if self.implausibility:
+            cost += self.implausibility * _relative(implausibility(task, finds), of)
+        return np.asarray(cost)
+
+    def _cheapest(self, cost: Row, indices: Indices, k: int) -> Indices:
+        """Keep the cheapest of an instance's finds, cheapest first if some are left out."""
+        most = max(self.most, k)
+        return indices if len(indices) <= most else indices[np.argsort(cost[indices], kind="stable")[:most]]
+
+    def _choose(self, task: Task, x: Rows, rows: Stack, cost: Rows, k: int) -> Indices:
+        """Choose for instances that have the same number of candidates."""
+        count, distance = rows.shape[1], task.known.distance.over(np.flatnonzero(~task.rules.frozen))
+        embedded = [distance.embed(each) for each in rows]
+        away = np.stack([distance.roughly(each, each) for each in embedded])
+        h = min(count, self.neighbours or max(2, round(count / k)))
+        pairs = self._between(x, rows, away, task.is_category, h, k)
+        return cost_scaled_greedy(neighbourhoods(away, h), cost * h, k, self.fill, pairs)
+
+    def _between(
+        self, x: Rows, rows: Stack, away: Stack, is_category: Mask, h: int, k: int
+    ) -> Callable[[Indices], Rows] | None:
+        """Make a function that tells how a choice changes the worth of the others.
+
+        Redundant candidates lose, far and different ones gain.
+        """
+        if not self.redundancy and not self.dispersion:
+            return None
+        differs = changed(rows, x[:, None])
+        moving = np.flatnonzero(differs.any(axis=(0, 1)))
+        # Features come first, so that operations per feature run along contiguous candidates.
+        values = np.ascontiguousarray(rows.T[moving].swapaxes(1, 2))
+        shifts = np.where(differs.T[moving].swapaxes(1, 2), values - x.T[moving, :, None], 0.0)
+        ahead = ways(shifts, is_category[moving])
+        values = np.where(np.isnan(values), np.inf, values)  # missing equals missing
+        apart = np.array([each.mean() or 1.0 for each in away])[:, None]
+        changes = np.array([each.mean() or 1.0 for each in differs.sum(axis=2)])[:, None]
+        each = np.arange(len(x))
+
+        def between(chosen: Indices) -> Rows:
+            unlike = (values != values[:, each, chosen][..., None]).sum(axis=0)
+            spread = away[each, chosen] / apart + unlike / changes
+            redundant = on_one_way(ahead, chosen)
+            return np.asarray(h * (self.dispersion * spread / max(1, k - 1) - self.redundancy * redundant))
+
+        return between
+
+
+def _alike(candidates: Sequence[Indices], width: int) -> Iterator[list[int]]:
+    """Group instances with the same number of candidates, in blocks; those with none or one are skipped."""
+    groups: dict[int, list[int]] = {}
+    for instance, indices in enumerate(candidates):
+        groups.setdefault(len(indices), []).append(instance)
+    for count, instances in groups.items():
+        size = max(1, TOGETHER // (max(1, count) * max(1, count, width)))
+        for start in range(0, len(instances) if count > 1 else 0, size):
+            yield instances[start : start + size]
+
+
+def _relative(values: Row, of: Indices) -> Row:
+    """Divide values by their mean over each instance's finds."""
+    counts = np.bincount(of)
+    means = np.bincount(of, values) / np.maximum(counts, 1)
+    return np.asarray(values / np.where(means > 0, means, 1.0)[of])
+
+
+def implausibility(task: Task, finds: Finds) -> Row:
+    """Measure how far finds are from the known instances near their x."""
+    result = np.empty(len(finds.rows))
+    if not len(result):
+        return result
+    # Features that may not change are as far from a known instance as x's: only the rest differs per find.
+    distance, frozen = task.known.distance, task.rules.frozen
+    free, kept = distance.over(np.flatnonzero(~frozen)), distance.over(np.flatnonzero(frozen))
+    known = task.once("reference", lambda: task.known.sample(task.rng(), REFERENCE).rows)
+    known_free, known_kept = task.once("embedded reference", lambda: (free.embed(known), kept.embed(known)))
+    away_kept = kept.measure(kept.embed(task.x), known_kept)
+    away = distance.joined(free.measure(free.embed(task.x), known_free), away_kept)
+    embedded = free.embed(finds.rows)
+    for instance, around in enumerate(nearest(away, NEAR)):
+        indices = finds.indices(instance)
+        near = free.roughly(known_free.take(around), embedded.take(indices))
+        result[indices] = distance.joined(near, away_kept[instance, around, None]).min(axis=0)
+    return result
+
+
+BALANCED = Selection()
+CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2, redundancy=0.0, dispersion=0.0)
+DIVERSE = Selection(
+    distance=0.04, implausibility=0.05, changes=0.17, redundancy=0.5, dispersion=0.53, most=400
+)
+PLAUSIBLE = Selection(distance=0.2, implausibility=2.0, changes=0.12, redundancy=0.3, dispersion=1.6)
+SPARSE = Selection(distance=0.8, implausibility=0.2, changes=0.8, redundancy=0.3, dispersion=0.0)
+VARIED = Selection(
+    distance=0.072, implausibility=0.216, changes=0.292, redundancy=0.4, dispersion=0.494, most=800
+)
+
+NAMED: Mapping[str, Selection] = {
+    "balanced": BALANCED,
+    "close": CLOSE,
+    "diverse": DIVERSE,
+    "plausible": PLAUSIBLE,
+    "sparse": SPARSE,
+    "varied": VARIED,
+}
+"""The settings by name; the first is the default."""

@@ -1,0 +1,1 @@
+"""The answer for people: words, cards and plots."""

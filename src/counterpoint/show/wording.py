@@ -1,0 +1,256 @@
+"""What changed, as tables and in words.
+
+In words, numbers are rounded, but never so far that two different numbers look the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from counterpoint.data.distance import changed
+from counterpoint.data.outputs import is_continuous
+from counterpoint.data.schema import Feature, Schema
+from counterpoint.data.types import Labels, Row, Rows
+
+T = TypeVar("T")
+
+DIGITS = 6
+MOST_DIGITS = 17  # enough to tell any two floats apart
+MISSING = "missing"
+
+
+def changes(schema: Schema, x: Rows, rows: Rows) -> pd.DataFrame:
+    """List every change of rows from one x, or from one x per row.
+
+    Examples
+    --------
+    >>> schema = Schema.infer(pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]}))
+    >>> changes(schema, np.array([31.0, 0.0]), np.array([[31.0, 1.0], [45.0, 1.0]]))
+       counterfactual feature   from     to
+    0               1     job  clerk  smith
+    1               2     age     31     45
+    2               2     job  clerk  smith
+    """
+    indices, features = np.nonzero(changed(rows, x))
+    before, after = np.broadcast_to(x, rows.shape)[indices, features], rows[indices, features]
+    names, table = objects(schema.names), {"from": objects([None] * len(indices))}
+    table["to"] = table["from"].copy()
+    for i in np.unique(features):  # one feature at a time, which is fast for many changes
+        mask = features == i
+        table["from"][mask] = _labels(schema.features[i], before[mask])
+        table["to"][mask] = _labels(schema.features[i], after[mask])
+    columns = {name: pd.Series(values, dtype=object) for name, values in table.items()}
+    return pd.DataFrame({"counterfactual": indices + 1, "feature": names[features], **columns})
+
+
+def shares(schema: Schema, x: Rows, rows: Rows) -> pd.Series:
+    """Compute the share of rows that change each feature, largest first; 0 if there are no rows."""
+    counts = changed(rows, x).sum(axis=0)
+    values = counts / max(1, len(rows))
+    order = np.argsort(-values, kind="stable")
+    index = pd.Index(objects(schema.names)[order], name="feature", tupleize_cols=False)
+    return pd.Series(values[order], index=index, name="share")
+
+
+def framed(schema: Schema, rows: Rows, before: dict[str, Any], after: dict[str, Any]) -> Any:
+    """Decode rows into a frame with further columns before and after; features keep their names.
+
+    Examples
+    --------
+    >>> schema = Schema.infer(pd.DataFrame({"age": [31, 45]}))
+    >>> framed(schema, np.array([[45.0]]), {"instance": [0]}, {"age": [1.5]})
+       instance  age  age_
+    0         0   45   1.5
+    """
+    table = schema.decode(rows)
+    before = {_free(name, schema): column for name, column in before.items()}
+    after = {_free(name, schema): column for name, column in after.items()}
+    if schema.form.kind == "polars":
+        import polars as pl
+
+        return pl.DataFrame(before).hstack(table).hstack(pl.DataFrame(after))
+    if schema.form.kind == "array":
+        table = pd.DataFrame(table.reshape(len(table), len(schema.names)), columns=list(schema.names))
+    return pd.concat([pd.DataFrame(before), table, pd.DataFrame(after)], axis=1)
+
+
+def _free(name: str, schema: Schema) -> str:
+    """Find a name that no feature has."""
+    while name in schema.names:
+        name += "_"
+    return name
+
+
+def objects(values: Sequence[Any]) -> NDArray[np.object_]:
+    """Make an array of values of any type, one per entry; np.array would spread tuples over columns."""
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _labels(feature: Feature, values: Row) -> NDArray[np.object_]:
+    """Apply `Feature.label` to many values."""
+    distinct, indices = np.unique(values, return_inverse=True)
+    return objects([feature.label(value) for value in distinct])[indices]
+
+
+def number_text(value: float, digits: int = DIGITS, grouped: bool = False) -> str:
+    """Write a number for people; digits before the decimal point are all kept.
+
+    Examples
+    --------
+    >>> number_text(0.1 + 0.2), number_text(36.0), number_text(1234567.8, grouped=True), number_text(2e-9)
+    ('0.3', '36', '1,234,568', '2e-09')
+    """
+    if np.isnan(value):
+        return MISSING
+    if value and not 1e-4 <= abs(value) < 1e16:
+        return f"{value:.{digits}g}"
+    decimals = max(0, digits - 1 - int(np.floor(np.log10(abs(value) or 1))))
+    text = f"{value + 0.0:{',' if grouped else ''}.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def number_texts(values: Sequence[float]) -> list[str]:
+    """Write numbers with the same number of digits, enough to tell the others from the first.
+
+    Thousands are separated from five digits on: 2015 may be a year, 12,000 is an amount.
+
+    Examples
+    --------
+    >>> number_texts([4500, 12000]), number_texts([0.1, 0.1000000001])
+    (['4,500', '12,000'], ['0.1', '0.1000000001'])
+    """
+    grouped = any(abs(value) >= 10_000 for value in values)
+    return _apart(list(values), lambda value, digits: number_text(value, digits, grouped))
+
+
+def value_texts(feature: Feature, values: Row, quote: bool = False) -> list[str]:
+    """Write values of a feature, the first being x's; with `quote`, strings are quoted.
+
+    Examples
+    --------
+    >>> job = Feature("job", kind="categorical", categories=("clerk", "smith", None))
+    >>> value_texts(job, np.array([0.0, 2.0])), value_texts(job, np.array([0.0, 1.0]), quote=True)
+    (['clerk', 'missing'], ["'clerk'", "'smith'"])
+    """
+    if not feature.is_categorical:
+        return number_texts(values.tolist())
+    labels = [feature.label(value) for value in values]
+    texts = [_name(label, quote) for label in labels]
+    alike = any(a == texts[0] and label != labels[0] for a, label in zip(texts, labels, strict=True))
+    # The number 1 and the string "1" look the same unless quoted.
+    return [_name(label, True) for label in labels] if alike else texts
+
+
+def decision_texts(decision: Any, labels: Labels, quote: bool = False) -> list[str]:
+    """Write the decisions of x and of its counterfactuals.
+
+    Examples
+    --------
+    >>> decision_texts("bad", np.array(["good"])), decision_texts(0.25, np.array([0.750000001]))
+    (['bad', 'good'], ['0.25', '0.75'])
+    >>> decision_texts(np.array([0.25, 0.75]), np.array([[1.0, 0.0]]))
+    ['[0.25, 0.75]', '[1, 0]']
+    """
+    values = [np.asarray(decision), *np.asarray(labels)]
+    if values[0].ndim:
+        return _apart([v.tolist() for v in values], _vector_text)
+    if values[0].dtype.kind == "f":
+        return number_texts([float(value) for value in values])
+    return [_name(value.item(), quote) for value in values]
+
+
+def decision_word(decision: Any, labels: Labels) -> str:
+    """Choose the word for the model's output: "output" if it is a number, otherwise "decision".
+
+    Examples
+    --------
+    >>> decision_word("bad", np.array(["good"])), decision_word(0.25, np.array([0.75]))
+    ('decision', 'output')
+    """
+    outputs = [np.asarray(decision)[None], np.asarray(labels)]
+    return "output" if any(is_continuous(output) for output in outputs) else "decision"
+
+
+def sentences(schema: Schema, row: Row, rows: Rows, decision: Any, labels: Labels) -> list[str]:
+    """Describe each counterfactual in one sentence.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> schema = Schema.infer(pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]}))
+    >>> rows = np.array([[45.0, 1.0]])
+    >>> sentences(schema, np.array([31.0, 0.0]), rows, "bad", np.array(["good"]))[0]
+    "If age were 45 instead of 31 and job were 'smith' instead of 'clerk', the decision would be 'good'
+    instead of 'bad'."
+    """
+    word = decision_word(decision, labels)
+    masks = changed(rows, row)
+    return [
+        f"If {_changes_text(schema, row, rows[i], masks[i])}, "
+        f"{_outcome_text(word, *decision_texts(decision, labels[i : i + 1], quote=True))}."
+        for i in range(len(rows))
+    ]
+
+
+def cell_sentences(row: Row, rows: Rows, decision: Any, labels: Labels) -> list[str]:
+    """Describe each counterfactual of an image or a series in one sentence.
+
+    Examples
+    --------
+    >>> cell_sentences(np.zeros(4), np.array([[0.0, 0, 1, 0]]), 7, np.array([9]))
+    ['If 1 of 4 cells were different, the decision would be 9 instead of 7.']
+    """
+    word = decision_word(decision, labels)
+    return [
+        f"If {count} of {len(row)} cells were different, "
+        f"{_outcome_text(word, *decision_texts(decision, labels[i : i + 1], quote=True))}."
+        for i, count in enumerate(changed(rows, row).sum(axis=1).tolist())
+    ]
+
+
+def _changes_text(schema: Schema, row: Row, other: Row, mask: Any) -> str:
+    """Describe what differs: "age were 45 instead of 31 and job were ..."."""
+    parts = []
+    for i in np.flatnonzero(mask):
+        feature = schema.features[i]
+        before, after = value_texts(feature, np.array([row[i], other[i]]), quote=True)
+        name = feature.name if isinstance(feature.name, str) else f"feature {feature.name}"
+        parts.append(f"{name} were {after} instead of {before}")
+    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
+
+
+def _outcome_text(word: str, before: str, after: str) -> str:
+    """Describe the decision; a user's own target may accept x's decision too."""
+    if before == after:
+        return f"the {word} would still be {before}"
+    return f"the {word} would be {after} instead of {before}"
+
+
+def _apart(values: list[T], write: Callable[[T, int], str]) -> list[str]:
+    """Write values with the fewest digits at which none looks like the first without being equal."""
+    first = values[0]
+    for digits in range(DIGITS, MOST_DIGITS + 1):
+        texts = [write(value, digits) for value in values]
+        pairs = zip(texts, values, strict=True)
+        # Only a missing value differs from itself, and all missing values should look the same.
+        if all(text != texts[0] or value == first or value != value for text, value in pairs):
+            break
+    return texts
+
+
+def _vector_text(values: list[Any], digits: int) -> str:
+    """Write a vector of scores, or of decisions if the model makes several per row."""
+    parts = [number_text(v, digits) if isinstance(v, float) else _name(v, True) for v in values]
+    return f"[{', '.join(parts)}]"
+
+
+def _name(label: Any, quote: bool) -> str:
+    """Write a category or a class."""
+    if label is None:
+        return MISSING
+    return repr(label) if isinstance(label, str) and (quote or not label.strip()) else str(label)

@@ -1,0 +1,1 @@
+"""What the results say: ranks, our claims, and the statements of the paper."""

@@ -1,0 +1,1 @@
+"""Who is compared: our explainers and the peers."""

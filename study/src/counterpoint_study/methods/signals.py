@@ -1,0 +1,85 @@
+"""Everyone in the studies of images and series: our ensemble with each codec, and the peers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import counterpoint as cp
+from counterpoint.codecs.autoencoder import Autoencoder
+from counterpoint_study.methods.base import Limits, Method
+from counterpoint_study.methods.tables import Own, Theirs
+from counterpoint_study.models.codecs import trained_codec
+from counterpoint_study.peers import Kind, peers_for, run_peer_on_signals
+from counterpoint_study.scenes.base import Instances
+from counterpoint_study.scenes.signals import Signals
+
+
+@dataclass(frozen=True)
+class OwnOnSignals(Own):
+    """Our ensemble with a codec, which is trained once for each data set and seed, and kept.
+
+    Parameters
+    ----------
+    codecs
+        Other codecs for some data sets, by their names.
+    """
+
+    codecs: Mapping[str, Any] = field(default_factory=dict)
+
+    def prepare(self, scene: Any, seed: int) -> None:
+        """Train the codec, so that the cells find it."""
+        self._codec(scene, seed)
+
+    def fitted(self, scene: Any, seed: int) -> Any:
+        """Fit the ensemble to the scene's black box and known instances."""
+        explainer: Any = replace(self.explainer, seed=seed, codec=self._codec(scene, seed))  # type: ignore[type-var]
+        return explainer.fit(scene.trained.model, scene.signals)
+
+    def _codec(self, scene: Any, seed: int) -> Any:
+        name = scene.trained.data.name
+        explainer: Any = self.explainer
+        return trained_codec(self.codecs.get(name, explainer.codec), name, scene.signals, seed)
+
+
+@dataclass(frozen=True)
+class TheirsOnSignals(Theirs):
+    """A peer's method, on arrays. It is given the same known instances as our own."""
+
+    def instances(self, answered: Any) -> list[Instances]:
+        """Read what the peer answered."""
+        return list(answered.signals)
+
+    def explain(self, scene: Any, X: Signals, k: int, limits: Limits, seed: int) -> Any:
+        """Have the peer explain instances."""
+        return run_peer_on_signals(
+            self.peer,
+            scene.trained.model,
+            scene.signals,
+            scene.labels,
+            X,
+            k=k,
+            seed=seed,
+            time_limit=limits.instance,
+            budget=limits.cell,
+        )
+
+
+def _all_methods(kind: Kind) -> dict[str, Method]:
+    own = [
+        OwnOnSignals("ECE", cp.Ensemble(codec=Autoencoder(latent=4))),
+        OwnOnSignals("ECE_I", cp.Ensemble(codec=cp.Identity())),
+        # Power's days are but 24 steps long, so the paper's authors halve the window there.
+        OwnOnSignals("ECE_K4", cp.Ensemble(codec=cp.Kernel(4)), {"power": cp.Kernel(2)}),
+        OwnOnSignals("ECE_K7", cp.Ensemble(codec=cp.Kernel(7))),
+    ]
+    methods: list[Method] = [*own, *(TheirsOnSignals(peer) for peer in peers_for(kind).values())]
+    return {method.name: method for method in methods}
+
+
+ON_IMAGES: Mapping[str, Method] = _all_methods("images")
+"""All lines of the study on images by their names."""
+
+ON_SERIES: Mapping[str, Method] = _all_methods("series")
+"""All lines of the study on series by their names."""

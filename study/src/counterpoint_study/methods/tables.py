@@ -1,0 +1,150 @@
+"""The methods of the study on tables: our explainers, and the peers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+import counterpoint as cp
+from counterpoint.selection.selection import NAMED
+from counterpoint_study.findings.ranks import SETTINGS
+from counterpoint_study.methods.base import Cost, Limits, Method, Run
+from counterpoint_study.peers import PEERS, Peer, run_peer
+from counterpoint_study.scenes.base import Instances, Scene
+
+
+@dataclass(frozen=True)
+class Own:
+    """One of our explainers, with its parameters."""
+
+    name: str
+    explainer: cp.Explainer
+
+    @property
+    def library(self) -> str:
+        """Our own package, and its version."""
+        return f"counterpoint {cp.__version__}"
+
+    @property
+    def identity(self) -> str:
+        """All its parameters."""
+        return repr(self)
+
+    def asked(self, ks: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Run it anew for each k."""
+        return {k: (k,) for k in ks}
+
+    def prepare(self, scene: Scene, seed: int) -> None:
+        """Do nothing: cells share nothing."""
+
+    def run(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
+        """Explain all instances in one batch; like a peer's set-up, `fit` is not in the time."""
+        explainer = self.fitted(scene, seed)
+        cpu, wall = time.process_time(), time.perf_counter()
+        found = explainer.explain_many(scene.X, k=k, progress=False)
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        alike = explainer.explain_many(scene.alike, k=k, progress=False)
+        count = len(scene.X)
+        costs = [Cost(wall / count, cpu / count, each.model_calls, each.model_rows) for each in found]
+        return Run([each.counterfactuals for each in found], [each.counterfactuals for each in alike], costs)
+
+    def fitted(self, scene: Scene, seed: int) -> Any:
+        """Fit the explainer to the scene's black box and known instances."""
+        trained = scene.trained
+        explainer: Any = replace(self.explainer, seed=seed)  # type: ignore[type-var]
+        return explainer.fit(trained.model, trained.known, immutable=trained.data.immutable)
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """A peer's method."""
+
+    peer: Peer
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        return self.peer.name
+
+    @property
+    def library(self) -> str:
+        """The peer's package, and its version."""
+        return self.peer.library
+
+    @property
+    def identity(self) -> str:
+        """All that is known of the peer, but for what else it could explain."""
+        names = [each.name for each in fields(self.peer) if each.name != "takes"]
+        words = ", ".join(f"{name}={getattr(self.peer, name)!r}" for name in names)
+        return f"{type(self).__name__}(peer=Peer({words}))"
+
+    def asked(self, ks: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Run it once for all k if it returns a single counterfactual, or the same ones in the same order."""
+        if self.peer.single:
+            return {1: tuple(ks)}
+        return {max(ks): tuple(ks)} if self.peer.nested else {k: (k,) for k in ks}
+
+    def prepare(self, scene: Scene, seed: int) -> None:
+        """Do nothing: a peer sets itself up in its own process."""
+
+    def run(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
+        """Explain one instance after another, and then those alike the ones that it had an answer to."""
+        first = self.answer(scene, k, limits, seed)
+        answered = np.flatnonzero([len(answer) > 0 for answer in first.answers])
+        alike: list[Instances] = [scene.X[:0]] * len(first.answers)
+        if len(answered):
+            second = self.explain(scene, scene.take(scene.alike, answered), k, limits, seed)
+            for index, answer in zip(answered, self.instances(second), strict=False):
+                alike[index] = answer
+        return replace(first, alike=alike)
+
+    def answer(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
+        """Explain one instance after another, without those alike."""
+        run = self.explain(scene, scene.X, k, limits, seed)
+        costs = zip(run.wall_seconds, run.cpu_seconds, run.calls, run.rows, run.errors, strict=True)
+        return Run(self.instances(run), [], [Cost(*cost) for cost in costs])
+
+    def instances(self, answered: Any) -> list[Instances]:
+        """Read what the peer answered."""
+        return list(answered.tables)
+
+    def explain(self, scene: Scene, X: Instances, k: int, limits: Limits, seed: int) -> Any:
+        """Have the peer explain instances."""
+        data = scene.trained.data
+        return run_peer(
+            self.peer,
+            scene.trained.model,
+            data.X_train,
+            data.y_train,
+            X,
+            k=k,
+            immutable=data.immutable,
+            categorical=data.categorical,
+            seed=seed,
+            time_limit=limits.instance,
+            budget=limits.cell,
+        )
+
+
+def _all_methods() -> dict[str, Method]:
+    own = [
+        *(
+            Own(name, cp.Ensemble(selection=each))
+            for name, each in zip(SETTINGS, NAMED.values(), strict=True)
+        ),
+        Own("BCE-B", cp.BruteForce()),
+        Own("BCE-T", cp.Tree()),
+        Own("BCE-S", cp.Sphere()),
+        Own("BCE-N", cp.Neighbours()),
+        Own("CBCE", cp.CaseBased()),
+    ]
+    methods: list[Method] = [*own, *(Theirs(peer) for peer in PEERS.values())]
+    return {method.name: method for method in methods}
+
+
+METHODS: Mapping[str, Method] = _all_methods()
+"""All lines of the study on tables by their names."""

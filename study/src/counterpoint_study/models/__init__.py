@@ -1,0 +1,1 @@
+"""The black boxes and codecs of the study, trained once and kept."""

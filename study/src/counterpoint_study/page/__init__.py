@@ -1,0 +1,1 @@
+"""The results for people: a page with figures, tables and galleries."""

@@ -1,0 +1,1 @@
+"""What is explained: a black box and instances, as tables or as images and series."""

@@ -1,0 +1,73 @@
+"""One yardstick for all methods: their answers measured by the paper's formulas.
+
+No method's own word is taken for anything: the model labels every answer again, what does not flip is no
+counterfactual, and neither is what could not be an instance at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterpoint.data.types import Rows
+from counterpoint.metrics.measures import Measures, measure
+from counterpoint_study.scenes.base import Instances, Scene
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The counterfactuals in one answer, as rows, and how many were given and how many refused."""
+
+    rows: Rows
+    given: int
+    refused: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """One answer measured: rows given, valid ones, rows that are no instances, and the measures."""
+
+    given: int
+    valid: int
+    refused: int
+    measures: Measures
+
+
+def score(
+    scene: Scene, answers: Sequence[Instances], alike: Sequence[Instances], k: int, whole: bool = True
+) -> list[Score]:
+    """Measure a method's answers to the first instances of a scene, and to those alike, for `inst`.
+
+    There may be fewer answers than instances, and fewer of those alike than of the instances themselves.
+    """
+    judged, judged_alike = judge(scene, answers, k, whole), judge(scene, alike, k, whole)
+    x_alike = scene.encode(scene.alike[: len(alike)]) if len(alike) else scene.rows[:0]
+    scores = []
+    for place, each in enumerate(judged):
+        near = (x_alike[place], judged_alike[place].rows) if place < len(alike) else None
+        measures = measure(each.rows, scene.rows[place], scene.decisions[place], scene.known, k=k, alike=near)
+        scores.append(Score(each.given, len(each.rows), each.refused, measures))
+    return scores
+
+
+def judge(scene: Scene, answers: Sequence[Instances], k: int, whole: bool = True) -> list[Judged]:
+    """Keep, of the first k of each instance's answer, those that are instances and decided differently.
+
+    With `whole`, a fraction where the data are whole is rounded first, as a user would have to. Refused is
+    what `read` of the scene leaves out. Those alike are judged by the instances' own decisions, because they
+    are decided alike.
+    """
+    stepped = [place for place, each in enumerate(scene.schema.features) if each.step is not None and whole]
+    rows = [scene.read(answer[:k]) for answer in answers]
+    for each in rows:
+        each[:, stepped] = np.rint(each[:, stepped])
+    asked = np.concatenate([scene.rows[:0], *rows])
+    # One call for all, as a call has a high price of its own.
+    labels = scene.label(asked) if len(asked) else np.empty(0)
+    parts = np.split(labels, np.cumsum([len(each) for each in rows])[:-1])
+    return [
+        Judged(each[part != decision], given=len(answer[:k]), refused=len(answer[:k]) - len(each))
+        for answer, each, part, decision in zip(answers, rows, parts, scene.decisions, strict=False)
+    ]
