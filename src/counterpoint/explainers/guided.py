@@ -9,6 +9,7 @@ import numpy as np
 
 from counterpoint.data.types import Indices, Rows
 from counterpoint.explainers.base import Explainer, at_least
+from counterpoint.search.grouped import smallest
 from counterpoint.search.single_changes import Singles
 from counterpoint.search.surrogate import Surrogate
 from counterpoint.search.task import Question, Search, Task
@@ -88,4 +89,4 @@ def promising(score: Rows, price: Rows, count: int) -> Indices:
         return np.broadcast_to(np.arange(score.shape[1]), score.shape)
     share = max(1, count // len(RATES))
     costs = [rate * price - score for rate in RATES]
-    return np.concatenate([np.argpartition(cost, share, axis=1)[:, :share] for cost in costs], axis=1)
+    return np.concatenate([smallest(cost, share) for cost in costs], axis=1)

@@ -11,12 +11,31 @@ FEW = 200
 
 
 def nearest(away: Rows, count: int) -> Indices:
-    """Find the indices of the smallest entries of each row, smallest first."""
+    """Find the indices of the smallest entries of each row, smallest first; of equal ones, the first.
+
+    Examples
+    --------
+    >>> nearest(np.array([[2.0, 1.0, 2.0, 2.0]]), 2)
+    array([[1, 0]])
+    """
     if count >= away.shape[1] or away.shape[1] <= FEW:
         return np.argsort(away, axis=1, kind="stable")[:, :count]
-    indices = np.sort(np.argpartition(away, count, axis=1)[:, :count], axis=1)
+    indices = smallest(away, count)
     order = np.argsort(np.take_along_axis(away, indices, 1), axis=1, kind="stable")
     return np.asarray(np.take_along_axis(indices, order, 1))
+
+
+def smallest(values: Rows, count: int) -> Indices:
+    """Find the indices of the smallest entries of each row, in order of index; of equal ones, the first.
+
+    `np.argpartition` is faster, but which of equal entries it takes depends on the processor.
+    """
+    values = np.nan_to_num(values, nan=np.inf, posinf=np.inf, neginf=-np.inf)
+    largest = np.partition(values, count - 1, axis=1)[:, count - 1, None]
+    below, equal = values < largest, values == largest
+    room = count - below.sum(axis=1, keepdims=True)
+    below |= equal & (np.cumsum(equal, axis=1) <= room)
+    return np.nonzero(below)[1].reshape(len(values), count)
 
 
 def first_of_each(of: Indices, count: int) -> Indices:

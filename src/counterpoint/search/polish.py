@@ -126,7 +126,7 @@ def restored(task: Task, rows: Rows, of: Indices) -> Candidates:
 def _ranks(values: Rows) -> Rows:
     """Rank the values within each row, from 0 for the smallest."""
     ranks = np.empty(values.shape)
-    np.put_along_axis(ranks, np.argsort(values, axis=1), np.arange(values.shape[1]), axis=1)
+    np.put_along_axis(ranks, np.argsort(values, axis=1, kind="stable"), np.arange(values.shape[1]), axis=1)
     return ranks
 
 
