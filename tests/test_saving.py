@@ -26,9 +26,9 @@ class Midway(cp.Explainer):
     seed: int = 0
 
     def search(self, task):
-        unlike, of = task.nearest_unlike(self.candidates)
+        unlike, instance = task.nearest_unlike(self.candidates)
         for share in self.shares:
-            yield task.project(task.x[of] + share * (unlike - task.x[of]), of)
+            yield task.project(task.x[instance] + share * (unlike - task.x[instance]), instance)
 
 
 def people(size=120, seed=0):

@@ -11,14 +11,14 @@ from counterpoint._util.row_blocks import in_blocks
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 9, 10])
 def test_results_are_put_together_in_order(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_blocks, "CELLS", 10)
-    rows, of = np.arange(2.0 * count).reshape(count, 2), np.arange(count)
+    rows, instance = np.arange(2.0 * count).reshape(count, 2), np.arange(count)
     sizes: list[int] = []
 
-    def work(rows: np.ndarray, of: np.ndarray) -> np.ndarray:
+    def work(rows: np.ndarray, instance: np.ndarray) -> np.ndarray:
         sizes.append(len(rows))
-        return rows * 10 + of[:, None]
+        return rows * 10 + instance[:, None]
 
-    assert np.array_equal(in_blocks(2, work, rows, of), rows * 10 + of[:, None])
+    assert np.array_equal(in_blocks(2, work, rows, instance), rows * 10 + instance[:, None])
     assert max(sizes) <= 5
 
 

@@ -85,7 +85,7 @@ def command(text: str) -> None:
 
 
 def lines(text: str) -> list[str]:
-    """Split what is printed; a model's training rounds by processor, which can move the count of rows by one."""
+    """Split what is printed. Training rounds by processor, which can move a count of rows by one."""
     return [
         re.sub(r"calls, [\d,]+ rows", "calls, … rows", line.rstrip()) for line in text.rstrip().splitlines()
     ]

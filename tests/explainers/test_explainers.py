@@ -94,9 +94,9 @@ def test_every_search_asks_about_admissible_rows_in_few_rounds_and_comes_by_flip
     assert 1 <= len(questions) <= 10
     assert right(asked(questions)).any()
     for question in questions:
-        assert ((question.of >= 0) & (question.of < 3)).all()
-        itself = ~changed(question.rows, task.x[question.of]).any(axis=1)
-        assert (itself | task.rules.around(task.x[question.of]).admissible(question.rows)).all()
+        assert ((question.instance >= 0) & (question.instance < 3)).all()
+        itself = ~changed(question.rows, task.x[question.instance]).any(axis=1)
+        assert (itself | task.rules.around(task.x[question.instance]).admissible(question.rows)).all()
         assert question.rows[:, 0].max(initial=0) <= 9.5
 
 
@@ -104,7 +104,7 @@ def test_every_search_asks_about_admissible_rows_in_few_rounds_and_comes_by_flip
 def test_every_search_keeps_to_the_features_that_it_was_given(explainer: cp.Explainer) -> None:
     task = pose(GRID, GRID[:2], right, features=[0])
     for question in drive(explainer.search(task), right):
-        np.testing.assert_array_equal(question.rows[:, 1], task.x[question.of, 1])
+        np.testing.assert_array_equal(question.rows[:, 1], task.x[question.instance, 1])
 
 
 @pytest.mark.parametrize("explainer", ALL, ids=str)
@@ -112,7 +112,7 @@ def test_every_search_asks_the_same_about_an_instance_alone_and_with_others(expl
     together = drive(explainer.search(pose(GRID, GRID[:4], right)), right)
     for i in range(4):
         alone = asked(drive(explainer.search(pose(GRID, GRID[[i]], right)), right))
-        mine = np.concatenate([question.rows[question.of == i] for question in together])
+        mine = np.concatenate([question.rows[question.instance == i] for question in together])
         np.testing.assert_array_equal(mine, alone)
 
 
@@ -169,7 +169,7 @@ def test_neighbours_asks_about_the_nearest_unlike_instances_nearest_first() -> N
     (question,) = drive(cp.Neighbours(candidates=4).search(task), right)
     assert len(question.rows) == 4
     assert right(question.rows).all()
-    away = task.distance(question.rows, question.of)
+    away = task.distance(question.rows, question.instance)
     assert (np.diff(away) >= 0).all()
     assert away.max() <= np.sort(task.distance(GRID[right(GRID)], np.zeros(9, dtype=int)))[3]
 
@@ -288,7 +288,7 @@ def test_tree_overwrites_what_may_not_change() -> None:
     task = pose(X, X[~right(X)][:2], right, immutable=[2])
     (question,) = drive(cp.Tree().search(task), right)
     assert len(question.rows) > 0
-    np.testing.assert_array_equal(question.rows[:, 2], task.x[question.of, 2])
+    np.testing.assert_array_equal(question.rows[:, 2], task.x[question.instance, 2])
 
 
 def test_tree_takes_so_many_instances_from_so_many_leaves() -> None:
@@ -339,7 +339,7 @@ def test_sphere_comes_nearer_round_after_round() -> None:
     questions = drive(cp.Sphere(rounds=5).search(task), lambda rows: rows[:, 1] > 40)
     assert len(questions) == 6
     nearest = [
-        task.distance(question.rows, question.of)[question.rows[:, 1] > 40].min(initial=np.inf)
+        task.distance(question.rows, question.instance)[question.rows[:, 1] > 40].min(initial=np.inf)
         for question in questions
     ]
     best = np.minimum.accumulate(nearest)
@@ -350,9 +350,9 @@ def test_sphere_comes_nearer_round_after_round() -> None:
 def test_sphere_goes_on_only_in_directions_that_cross_the_boundary() -> None:
     task = pose(GRID, GRID[:1], right)
     first, *rest = drive(cp.Sphere(directions=30).search(task), right)
-    assert len(first.of) == 3 * 30
+    assert len(first.instance) == 3 * 30
     crossed = right(first.rows).reshape(3, 30).any(axis=0).sum()
-    assert [len(question.of) for question in rest] == [crossed] * 3
+    assert [len(question.instance) for question in rest] == [crossed] * 3
 
 
 def test_sphere_goes_to_no_category_that_no_known_instance_has() -> None:
@@ -376,15 +376,15 @@ def test_case_based_transplants_at_most_the_differing_features() -> None:
     for differences in (1, 2):
         task = pose(X, X[~flips(X)][:3], flips)
         for question in drive(cp.CaseBased(differences=differences, cases=3).search(task), flips):
-            assert counts(question.rows, task.x[question.of]).max(initial=0) <= differences
+            assert counts(question.rows, task.x[question.instance]).max(initial=0) <= differences
 
 
 def test_case_based_takes_pairs_with_more_differences_where_there_are_too_few() -> None:
     X = np.random.default_rng(0).uniform(0, 10, size=(40, 5))
     task = pose(X, X[~right(X)][:2], right)
     first, *_ = drive(cp.CaseBased(differences=1, cases=20).search(task), right)
-    assert np.bincount(first.of).tolist() == [20, 20]
-    assert counts(first.rows, task.x[first.of]).min() > 1
+    assert np.bincount(first.instance).tolist() == [20, 20]
+    assert counts(first.rows, task.x[first.instance]).min() > 1
 
 
 def test_case_based_reuses_the_difference_of_a_known_pair() -> None:
@@ -402,14 +402,14 @@ def test_case_based_adapts_only_what_did_not_flip() -> None:
 
     task = pose(X, X[~flips(X)][:1], flips)
     first, second = drive(cp.CaseBased(instances=2).search(task), flips)
-    assert len(second.of) == 2 * (~flips(first.rows)).sum()
+    assert len(second.instance) == 2 * (~flips(first.rows)).sum()
 
 
 def test_case_based_uses_no_pair_that_differs_in_what_may_not_change() -> None:
     X = np.random.default_rng(0).integers(0, 4, size=(80, 4))
     task = pose(X, X[~right(X * 2)][:2], lambda rows: right(rows * 2), immutable=[1])
     for question in drive(cp.CaseBased().search(task), lambda rows: right(rows * 2)):
-        np.testing.assert_array_equal(question.rows[:, 1], task.x[question.of, 1])
+        np.testing.assert_array_equal(question.rows[:, 1], task.x[question.instance, 1])
 
 
 # ---------------------------------------------------------------- Guided and Evolution
@@ -423,8 +423,8 @@ def test_guided_asks_about_one_or_two_changes_and_no_more_than_so_many() -> None
 
     task = pose(X, X[~flips(X)][:2], flips)
     (question,) = drive(cp.Guided(candidates=80, singles=30).search(task), flips)
-    assert np.bincount(question.of).max() <= 80
-    assert set(counts(question.rows, task.x[question.of])) <= {0, 1, 2}
+    assert np.bincount(question.instance).max() <= 80
+    assert set(counts(question.rows, task.x[question.instance])) <= {0, 1, 2}
 
 
 def test_guided_finds_flips_where_brute_force_of_as_many_rows_does_not() -> None:
@@ -468,7 +468,7 @@ def test_evolution_comes_nearer_once_something_flips_and_then_stops() -> None:
     questions = drive(cp.Evolution(rounds=20).search(task), flips)
     first = next(i for i, question in enumerate(questions) if flips(question.rows).any())
     assert len(questions) == first + 1 + NEARER
-    nearest = [task.distance(q.rows, q.of)[flips(q.rows)].min() for q in questions[first:]]
+    nearest = [task.distance(q.rows, q.instance)[flips(q.rows)].min() for q in questions[first:]]
     assert nearest[-1] < nearest[0]
 
 
@@ -479,7 +479,7 @@ def test_evolution_asks_no_more_than_so_often_and_so_much() -> None:
     task = pose(GRID, GRID[:2], right)
     questions = drive(cp.Evolution(rounds=4, candidates=30, islands=3).search(task), never)
     assert len(questions) == 4
-    assert all(np.bincount(question.of).max() <= 30 for question in questions)
+    assert all(np.bincount(question.instance).max() <= 30 for question in questions)
 
 
 def test_one_change_is_found_wherever_it_is() -> None:

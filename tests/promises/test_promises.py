@@ -424,8 +424,8 @@ class Silent(Spoils):
 class Moody(Honest):
     def search(self, task: cp.Task) -> cp.Search:
         question = task.project(*task.nearest_unlike(50))
-        some = np.random.default_rng().random(len(question.of)) < 0.5
-        yield Question(question.rows[some], question.of[some])
+        some = np.random.default_rng().random(len(question.instance)) < 0.5
+        yield Question(question.rows[some], question.instance[some])
 
 
 class Remembers(Honest):
@@ -438,9 +438,9 @@ class DrawsForAllTogether(Honest):
     """Draws fresh numbers for each instance, so that the second of a batch gets others than alone."""
 
     def search(self, task: cp.Task) -> cp.Search:
-        rows, of = task.nearest_unlike(50)
+        rows, instance = task.nearest_unlike(50)
         keep = task.rng().random(rows.shape) < 0.3
-        yield task.project(np.where(keep, task.x[of], rows), of)
+        yield task.project(np.where(keep, task.x[instance], rows), instance)
 
 
 class WritesToX(Honest):

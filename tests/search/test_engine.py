@@ -37,9 +37,9 @@ def blackbox(model: Model, max_cells: int = 100_000) -> BlackBox:
     return BlackBox(model, Direct(cp.Schema.infer(X)), max_cells=max_cells)
 
 
-def asks(values: list[float], of: list[int] | int = 0) -> Question:
+def asks(values: list[float], instance: list[int] | int = 0) -> Question:
     rows = np.column_stack([values, np.zeros(len(values))])
-    return Question(rows, np.broadcast_to(np.array(of, dtype=np.intp), len(values)))
+    return Question(rows, np.broadcast_to(np.array(instance, dtype=np.intp), len(values)))
 
 
 def asking(told: list, *questions: list[float]) -> Generator[Question, np.ndarray, None]:
@@ -83,7 +83,7 @@ def test_lockstep_keeps_which_instance_each_row_is_about() -> None:
     both.add(search(asks([3.0], [4])))
     question = both.question()
     assert question is not None
-    assert question.of.tolist() == [4, 7, 4]
+    assert question.instance.tolist() == [4, 7, 4]
 
 
 def test_a_search_can_join_while_others_are_under_way() -> None:

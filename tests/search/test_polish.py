@@ -49,12 +49,12 @@ def pose(X: object, x: object, schema: cp.Schema | None = None, unlike: Flips | 
     )
 
 
-def restore(task: cp.Task, rows: np.ndarray, of: Indices) -> Refinement:
-    return improve(task, rows, of, restored(task, rows, of))
+def restore(task: cp.Task, rows: np.ndarray, instance: Indices) -> Refinement:
+    return improve(task, rows, instance, restored(task, rows, instance))
 
 
-def exchange(task: cp.Task, rows: np.ndarray, of: Indices) -> Refinement:
-    return improve(task, rows, of, exchanged(task, rows, of))
+def exchange(task: cp.Task, rows: np.ndarray, instance: Indices) -> Refinement:
+    return improve(task, rows, instance, exchanged(task, rows, instance))
 
 
 def line(step: float | None = None) -> cp.Task:
@@ -131,8 +131,8 @@ def test_nothing_to_restore_is_no_question(rows: np.ndarray) -> None:
 
 
 def test_restore_keeps_a_row_that_needs_all_its_changes() -> None:
-    rows, of = one([[3.0, 3.0, 3.0, 3.0]])
-    driven = Driven(restore(plane(), rows, of), lambda rows: (rows > 1).all(axis=1))
+    rows, instance = one([[3.0, 3.0, 3.0, 3.0]])
+    driven = Driven(restore(plane(), rows, instance), lambda rows: (rows > 1).all(axis=1))
     np.testing.assert_array_equal(driven.result, rows)
 
 
@@ -145,10 +145,10 @@ def test_restore_puts_back_categories_and_missing_values_too() -> None:
 
 def test_restore_goes_back_to_the_x_that_a_row_is_about() -> None:
     task = pose(np.random.default_rng(0).uniform(-5, 5, size=(50, 2)), np.array([[0.0, 0.0], [0.5, -2.0]]))
-    rows, of = np.array([[3.0, 3.0], [4.0, 4.0]]), np.array([1, 0])
-    driven = Driven(restore(task, rows, of), first_above(1))
+    rows, instance = np.array([[3.0, 3.0], [4.0, 4.0]]), np.array([1, 0])
+    driven = Driven(restore(task, rows, instance), first_above(1))
     np.testing.assert_array_equal(driven.result, [[3.0, -2.0], [4.0, 0.0]])
-    assert set(driven.questions[0].of.tolist()) == {0, 1}
+    assert set(driven.questions[0].instance.tolist()) == {0, 1}
 
 
 # ---------------------------------------------------------------- exchange
@@ -203,7 +203,7 @@ def test_each_round_divides_the_distance_to_the_boundary_by_eight(rounds: int, b
     (nearest,) = driven.result.ravel()
     assert boundary < nearest <= boundary + 10 / 8**rounds + 1e-9
     assert len(driven.questions) <= rounds
-    assert all(len(question.of) <= len(PARTS) == 7 for question in driven.questions)
+    assert all(len(question.instance) <= len(PARTS) == 7 for question in driven.questions)
 
 
 def test_shrink_keeps_to_whole_steps_and_finds_the_first_that_flips() -> None:
@@ -264,11 +264,12 @@ def random_problem(
     schema = cp.Schema.infer(X).replace("x1", step=step)
     x = X[~flips(X)][:3]
     task = pose(X, x, schema, unlike=flips)
-    of = np.sort(rng.integers(len(x), size=20)) if len(x) else np.empty(0, dtype=np.intp)
+    instance = np.sort(rng.integers(len(x), size=20)) if len(x) else np.empty(0, dtype=np.intp)
     rows = task.project(
-        np.where(rng.random((len(of), 4)) < 0.6, rng.uniform(-5, 5, (len(of), 4)), x[of]), of
+        np.where(rng.random((len(instance), 4)) < 0.6, rng.uniform(-5, 5, (len(instance), 4)), x[instance]),
+        instance,
     ).rows
-    return task, flips, rows[flips(rows)], of[flips(rows)]
+    return task, flips, rows[flips(rows)], instance[flips(rows)]
 
 
 @fast
@@ -276,19 +277,19 @@ def random_problem(
 def test_polish_gives_rows_of_every_instance_that_flip_and_are_nearer(
     seed: int, kind: Callable, step: float | None
 ) -> None:
-    task, flips, rows, of = random_problem(seed, kind, step)
-    driven = Driven(cp.Polish().search(task, rows, of), flips)
+    task, flips, rows, instance = random_problem(seed, kind, step)
+    driven = Driven(cp.Polish().search(task, rows, instance), flips)
     after = driven.result
     assert flips(after.rows).all()
-    assert np.unique(after.of).tolist() == np.unique(of).tolist()
-    away, before = task.distance(*after), task.distance(rows, of)
-    for instance in np.unique(of).tolist():
-        better, worse = (np.sort(away[after.of == instance]), np.sort(before[of == instance]))
+    assert np.unique(after.instance).tolist() == np.unique(instance).tolist()
+    away, before = task.distance(*after), task.distance(rows, instance)
+    for one in np.unique(instance).tolist():
+        better, worse = (np.sort(away[after.instance == one]), np.sort(before[instance == one]))
         assert len(better) <= len(worse)
         assert better[0] <= worse[0] + 1e-12
         assert better[-1] <= worse[-1] + 1e-12
     for question in driven.questions:
-        assert task.rules.around(task.x[question.of]).admissible(question.rows).all()
+        assert task.rules.around(task.x[question.instance]).admissible(question.rows).all()
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -297,25 +298,25 @@ def test_polish_gives_rows_of_every_instance_that_flip_and_are_nearer(
 def test_polished_rows_flip_and_are_neither_farther_nor_more_changed(
     search: str, seed: int, kind: Callable, step: float | None
 ) -> None:
-    task, flips, rows, of = random_problem(seed, kind, step)
-    driven = Driven(SEARCHES[search](task, rows, of), flips)
+    task, flips, rows, instance = random_problem(seed, kind, step)
+    driven = Driven(SEARCHES[search](task, rows, instance), flips)
     after = driven.result
     assert after.shape == rows.shape
     assert flips(after).all()
-    for instance in range(len(task)):
+    for one in range(len(task)):
         # Polishing may change the order of an instance's rows.
-        for measure in (task.distance, lambda rows, of: task.changed(rows, of).sum(axis=1)):
-            better, worse = (np.sort(measure(each, of)[of == instance]) for each in (after, rows))
+        for measure in (task.distance, lambda rows, instance: task.changed(rows, instance).sum(axis=1)):
+            better, worse = (np.sort(measure(each, instance)[instance == one]) for each in (after, rows))
             assert (better <= worse + 1e-12).all()
     for question in driven.questions:
-        assert task.rules.around(task.x[question.of]).admissible(question.rows).all()
+        assert task.rules.around(task.x[question.instance]).admissible(question.rows).all()
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_the_rows_given_are_not_written_to(search: str) -> None:
-    rows, of = one([[4.5, 3.0, 2.0], [3.0, 2.0, 4.0]])
+    rows, instance = one([[4.5, 3.0, 2.0], [3.0, 2.0, 4.0]])
     before = rows.copy()
-    Driven(SEARCHES[search](plane(3, unlike=either), rows, of), either)
+    Driven(SEARCHES[search](plane(3, unlike=either), rows, instance), either)
     np.testing.assert_array_equal(rows, before)
 
 
@@ -323,12 +324,12 @@ def test_the_rows_given_are_not_written_to(search: str) -> None:
 def test_what_becomes_of_a_row_does_not_depend_on_other_instances(search: str) -> None:
     x = np.random.default_rng(1).uniform(-2, 0, size=(3, 3))
     X = np.random.default_rng(0).uniform(-5, 5, size=(50, 3))
-    rows, of = np.random.default_rng(2).uniform(1, 5, size=(9, 3)), np.repeat([0, 1, 2], 3)
-    together = Driven(SEARCHES[search](pose(X, x, unlike=either), rows, of), either).result
+    rows, instance = np.random.default_rng(2).uniform(1, 5, size=(9, 3)), np.repeat([0, 1, 2], 3)
+    together = Driven(SEARCHES[search](pose(X, x, unlike=either), rows, instance), either).result
     for i in range(3):
         task = pose(X, x[[i]], unlike=either)
-        alone = Driven(SEARCHES[search](task, rows[of == i], np.zeros(3, dtype=np.intp)), either).result
-        np.testing.assert_array_equal(together[of == i], alone)
+        alone = Driven(SEARCHES[search](task, rows[instance == i], np.zeros(3, dtype=np.intp)), either).result
+        np.testing.assert_array_equal(together[instance == i], alone)
 
 
 # ---------------------------------------------------------------- Polish
@@ -338,10 +339,10 @@ def test_what_becomes_of_a_row_does_not_depend_on_other_instances(search: str) -
 def test_polish_asks_so_often_and_so_much_at_most(near: int, rounds: int) -> None:
     features = 30
     task = plane(features, unlike=lambda rows: rows.sum(axis=1) > 4)
-    rows, of = np.random.default_rng(1).uniform(1, 5, size=(20, features)), np.zeros(20, dtype=np.intp)
-    driven = Driven(cp.Polish(near, rounds).search(task, rows, of), lambda rows: rows.sum(axis=1) > 4)
+    rows, instance = np.random.default_rng(1).uniform(1, 5, size=(20, features)), np.zeros(20, dtype=np.intp)
+    driven = Driven(cp.Polish(near, rounds).search(task, rows, instance), lambda rows: rows.sum(axis=1) > 4)
     assert len(driven.questions) <= 2 + rounds
-    sizes, near = [len(question.of) for question in driven.questions], max(near, 4 * task.k)
+    sizes, near = [len(question.instance) for question in driven.questions], max(near, 4 * task.k)
     assert sizes[0] <= len(rows) * 2 * PREFIXES
     assert sizes[1] <= near * (2 * PREFIXES + BINS * features)
     assert max(sizes[2:], default=0) <= near * len(PARTS) * (features + 1)

@@ -36,11 +36,11 @@ def test_the_gain_of_a_change_is_the_difference_of_scores() -> None:
     asked = task(people(jobs=7, size=300), count=12)
     singles, surrogate = Singles.of(asked, bins=10), Surrogate.of(asked)
     gain = surrogate.gain(singles.values, asked.x[:, singles.feature], singles.feature)
-    for instance in range(len(asked)):
-        of = np.full(len(singles.feature), instance)
-        rows = singles.rows(asked, of, np.arange(len(of)))
-        difference = surrogate.score(rows) - surrogate.score(asked.x[[instance]])
-        assert gain[instance] == pytest.approx(difference)
+    for one in range(len(asked)):
+        instance = np.full(len(singles.feature), one)
+        rows = singles.rows(asked, instance, np.arange(len(instance)))
+        difference = surrogate.score(rows) - surrogate.score(asked.x[[one]])
+        assert gain[one] == pytest.approx(difference)
     assert np.ptp(gain) > 1
 
 

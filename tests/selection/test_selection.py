@@ -160,8 +160,13 @@ def pose(*x: list[float]) -> cp.Task:
 
 def found(*rows: np.ndarray) -> Finds:
     """Make finds of the rows of each instance."""
-    of = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
-    return Finds(np.concatenate(rows), of, np.ones(len(of), dtype=bool), np.zeros(len(of), dtype=np.intp))
+    instance = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+    return Finds(
+        np.concatenate(rows),
+        instance,
+        np.ones(len(instance), dtype=bool),
+        np.zeros(len(instance), dtype=np.intp),
+    )
 
 
 def normal(size: int, seed: int, spread: float = 1.0) -> np.ndarray:
@@ -217,7 +222,7 @@ def test_one_of_each_cluster_is_chosen() -> None:
 def test_a_dearer_distance_chooses_nearer_rows() -> None:
     finds = found(normal(60, 1, 2.0))
     near, far = (
-        TASK.distance(finds.rows[chosen], finds.of[chosen]).mean()
+        TASK.distance(finds.rows[chosen], finds.instance[chosen]).mean()
         for (chosen,) in (cp.CLOSE.select(TASK, finds, 5), cp.DIVERSE.select(TASK, finds, 5))
     )
     assert near < far

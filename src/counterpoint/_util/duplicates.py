@@ -14,7 +14,7 @@ Rows = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-def distinct(rows: Rows, of: Indices, indices: Indices) -> tuple[Indices, Indices]:
+def distinct(rows: Rows, instance: Indices, indices: Indices) -> tuple[Indices, Indices]:
     """Find the first of each set of equal rows of an instance, and which of these each row equals.
 
     Only the rows at `indices` are compared. The first rows are returned as indices too, in the same order.
@@ -25,22 +25,22 @@ def distinct(rows: Rows, of: Indices, indices: Indices) -> tuple[Indices, Indice
     >>> distinct(rows, of, np.arange(4))
     (array([0, 2, 3]), array([0, 0, 1, 2]))
     """
-    same = pd.factorize(in_blocks(rows.shape[1], _hashed, rows, of)[indices])[0]
+    same = pd.factorize(in_blocks(rows.shape[1], _hashed, rows, instance)[indices])[0]
     first = indices[_first_indices(same)]
     again = np.flatnonzero(first[same] != indices)
     one, other = indices[again], first[same[again]]
-    if in_blocks(rows.shape[1], partial(_unlike, rows, of), one, other).any():
+    if in_blocks(rows.shape[1], partial(_unlike, rows, instance), one, other).any():
         # Two different rows with the same hash: very unlikely, but it must not mix up their labels.
-        exact = np.column_stack([_bits(rows[indices]), of[indices].astype(np.uint64)])
+        exact = np.column_stack([_bits(rows[indices]), instance[indices].astype(np.uint64)])
         same = pd.MultiIndex.from_arrays(list(exact.T)).factorize()[0]
         first = indices[_first_indices(same)]
     return first, same
 
 
-def _unlike(rows: Rows, of: Indices, one: Indices, other: Indices) -> NDArray[np.bool_]:
+def _unlike(rows: Rows, instance: Indices, one: Indices, other: Indices) -> NDArray[np.bool_]:
     """Tell which rows differ; -0.0 may count as different from 0.0."""
     a, b = (np.ascontiguousarray(rows[indices]).view(np.uint64) for indices in (one, other))
-    return np.asarray((a != b).any(axis=1) | (of[one] != of[other]))
+    return np.asarray((a != b).any(axis=1) | (instance[one] != instance[other]))
 
 
 def _bits(rows: Rows) -> NDArray[np.uint64]:
@@ -55,13 +55,13 @@ def _first_indices(same: Indices) -> Indices:
     return first
 
 
-def _hashed(rows: Rows, of: Indices) -> NDArray[np.uint64]:
+def _hashed(rows: Rows, instance: Indices) -> NDArray[np.uint64]:
     """Hash the bits of each row, and of its instance, into one number."""
     bits = _bits(rows)
     # The bits of small whole numbers differ at the high end only, and products carry nothing downwards.
     bits ^= bits >> np.uint64(32)
     weights = _weights(bits.shape[1] + 1)
-    return np.asarray(np.einsum("ij,j->i", bits, weights[:-1]) + of.astype(np.uint64) * weights[-1])
+    return np.asarray(np.einsum("ij,j->i", bits, weights[:-1]) + instance.astype(np.uint64) * weights[-1])
 
 
 @lru_cache

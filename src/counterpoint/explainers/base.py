@@ -231,7 +231,7 @@ class Explainer(ABC):
 
     def choose(self, task: Task, finds: Finds) -> list[Indices]:
         """Choose the places of at most k finds for each instance: here, the nearest ones."""
-        order = np.lexsort([task.distance(finds.rows, finds.of), finds.of])
+        order = np.lexsort([task.distance(finds.rows, finds.instance), finds.instance])
         return [order[finds.indices(instance)[: task.k]] for instance in range(len(task))]
 
     @property

@@ -59,7 +59,7 @@ class BruteForce(Explainer):
     def search(self, task: Task) -> Search:
         """Try variations in growing batches, nearest first, until k flip; then refine those."""
         variations = self._variations(task)
-        finds, of = [task.x[:0]], [np.empty(0, dtype=np.intp)]
+        finds, instance = [task.x[:0]], [np.empty(0, dtype=np.intp)]
         found, start, size = np.zeros(len(task), dtype=np.intp), 0, max(100, 4 * task.k)
         while start < max(map(len, variations), default=0):
             batches = [
@@ -69,12 +69,14 @@ class BruteForce(Explainer):
             question = task.question(batches)
             flips = task.flips((yield question))
             finds.append(question.rows[flips])
-            of.append(question.of[flips])
-            found += np.bincount(question.of[flips], minlength=len(task))
+            instance.append(question.instance[flips])
+            found += np.bincount(question.instance[flips], minlength=len(task))
             start, size = start + size, size * GROWTH
         if self.refine:
-            nearest = first_of_each(np.concatenate(of), task.k)
-            yield from shrink(task, np.concatenate(finds)[nearest], np.concatenate(of)[nearest], self.refine)
+            nearest = first_of_each(np.concatenate(instance), task.k)
+            yield from shrink(
+                task, np.concatenate(finds)[nearest], np.concatenate(instance)[nearest], self.refine
+            )
 
     def _variations(self, task: Task) -> list[Rows]:
         """Make the nearest variations of each x, nearest first."""

@@ -59,21 +59,21 @@ class CaseBased(Explainer):
             ("cases", self.differences, self.tolerance, self.cases), lambda: self._library(task)
         )
         case = nearest(task.known.distance.between(task.x, library.alike), self.cases).ravel()
-        of = np.repeat(np.arange(len(task)), len(case) // len(task))
+        instance = np.repeat(np.arange(len(task)), len(case) // len(task))
         differs = library.differs[case]
-        question = task.project(np.where(differs, library.unlike[case], task.x[of]), of)
+        question = task.project(np.where(differs, library.unlike[case], task.x[instance]), instance)
         stays = ~task.flips((yield question))
-        yield self._adapted(task, question.rows[stays], of[stays], differs[stays])
+        yield self._adapted(task, question.rows[stays], instance[stays], differs[stays])
 
-    def _adapted(self, task: Task, rows: Rows, of: Indices, differs: NDArray[np.bool_]) -> Question:
+    def _adapted(self, task: Task, rows: Rows, instance: Indices, differs: NDArray[np.bool_]) -> Question:
         """Take the differing features' values from the unlike instances nearest to each candidate."""
         distance, known, unlike = task.known.distance, task.known.rows, task.unlike()
         embedded = task.once("lenders", lambda: distance.embed(known[unlike]))
         lenders = nearest(distance.measure(distance.embed(rows), embedded), self.instances)
-        of = np.repeat(of, lenders.shape[1])
+        instance = np.repeat(instance, lenders.shape[1])
         values = known[unlike[lenders.ravel()]]
-        lent = np.where(np.repeat(differs, lenders.shape[1], axis=0), values, task.x[of])
-        return task.project(lent, of)
+        lent = np.where(np.repeat(differs, lenders.shape[1], axis=0), values, task.x[instance])
+        return task.project(lent, instance)
 
     def _library(self, task: Task) -> _Library:
         """Find pairs of opposite decision that differ in few features."""

@@ -201,11 +201,13 @@ class Ensemble(Explainer):
         finds = pool.finds().about(instances)
         # Implausibility takes the longest to measure, and polish moves candidates anyway.
         cost = replace(self.selection, implausibility=0.0).costs(task, finds)
-        starts = cheapest_of_each(cost, finds.of, task.affordable(max(10, self.starts * task.k), 2 * task.k))
-        pool.add(self.polish.search(task, finds.rows[starts], finds.of[starts]), "Polish")
+        starts = cheapest_of_each(
+            cost, finds.instance, task.affordable(max(10, self.starts * task.k), 2 * task.k)
+        )
+        pool.add(self.polish.search(task, finds.rows[starts], finds.instance[starts]), "Polish")
         # Where being apart is worth far more than being close and plausible, the ends of ranges are wanted.
         if self.selection.dispersion > 2 * self.selection.distance + self.selection.implausibility:
-            pool.add(stretch(task, finds.rows[starts], finds.of[starts]), "Stretch")
+            pool.add(stretch(task, finds.rows[starts], finds.instance[starts]), "Stretch")
 
 
 def _forced_first(task: Task, features: Indices) -> Indices:
@@ -218,7 +220,7 @@ def _renumbered(search: Search, places: Indices) -> Search:
     """Let a search about some instances speak of them by their places among all."""
     labels = None
     while (question := step(search, labels)) is not None:
-        labels = yield Question(question.rows, places[question.of])
+        labels = yield Question(question.rows, places[question.instance])
 
 
 def _least_used(rng: np.random.Generator, kinds: int, size: int) -> list[int]:

@@ -69,13 +69,13 @@ class Evolution(Explainer):
         while (left > 0).any():
             for _ in range(self.generations):
                 parents = breeder.next_generation(parents, enough)
-            rows, of = self._best(parents.rows, np.flatnonzero(left > 0))
-            flips = task.flips((yield Question(rows, of)))
+            rows, instance = self._best(parents.rows, np.flatnonzero(left > 0))
+            flips = task.flips((yield Question(rows, instance)))
             left -= 1
-            flipped = np.setdiff1d(of[flips], finds.of)
+            flipped = np.setdiff1d(instance[flips], finds.instance)
             left[flipped] = np.minimum(left[flipped], NEARER)
             finds = breeder.nearest_distinct(
-                np.concatenate([finds.rows, rows[flips]]), np.concatenate([finds.of, of[flips]])
+                np.concatenate([finds.rows, rows[flips]]), np.concatenate([finds.instance, instance[flips]])
             )
             breeder.restart(parents.rows, enough, finds)
             parents = breeder.judged(parents.rows)
@@ -147,19 +147,23 @@ class _Breeder:
         order = np.take_along_axis(order, np.argsort(copy, axis=2, kind="stable"), 2)
         return everyone.take(order[..., : self.population])
 
-    def nearest_distinct(self, rows: Rows, of: Indices) -> Question:
+    def nearest_distinct(self, rows: Rows, instance: Indices) -> Question:
         """Keep the nearest rows of each instance, each once."""
-        first, _ = distinct(rows, of, np.arange(len(of)))
-        near = first[cheapest_of_each(self.task.distance(rows[first], of[first]), of[first], self.population)]
-        return Question(rows[near], of[near])
+        first, _ = distinct(rows, instance, np.arange(len(instance)))
+        near = first[
+            cheapest_of_each(
+                self.task.distance(rows[first], instance[first]), instance[first], self.population
+            )
+        ]
+        return Question(rows[near], instance[near])
 
     def restart(self, parents: Rows, enough: Row, finds: Question) -> None:
         """Make what flips the parents on all islands, and the score of its least tenth enough."""
-        instances, starts, counts = np.unique(finds.of, return_index=True, return_counts=True)
+        instances, starts, counts = np.unique(finds.instance, return_index=True, return_counts=True)
         cyclic = np.arange(self.islands * parents.shape[2]) % counts[:, None]
         parents[instances] = finds.rows[starts[:, None] + cyclic].reshape(-1, *parents.shape[1:])
         score = self.surrogate.score(finds.rows)
-        enough[instances] = score[np.lexsort([score, finds.of])][starts + (counts - 1) // 10]
+        enough[instances] = score[np.lexsort([score, finds.instance])][starts + (counts - 1) // 10]
 
     def _children(self, parents: Rows) -> Rows:
         """Take each value from one parent or the other, at times from a stranger, at times from x."""

@@ -238,16 +238,16 @@ def _sampled(order: Indices, ask: Callable[[Indices], Labels]) -> tuple[Indices,
     return kept, labels
 
 
-def _labelled(blackbox: BlackBox, rows: Rows, of: Indices, progress: bool) -> Labels:
+def _labelled(blackbox: BlackBox, rows: Rows, instance: Indices, progress: bool) -> Labels:
     """Ask the model about known instances; if it is slow, in parts of about a second, with a bar."""
-    parts = [blackbox.predict(rows[:EXAMPLES], of[:EXAMPLES])]
+    parts = [blackbox.predict(rows[:EXAMPLES], instance[:EXAMPLES])]
     is_long = len(rows) - EXAMPLES > blackbox.rows_in(LONG)
     with tqdm(total=len(rows), desc="learning", unit="row", disable=not (progress and is_long)) as bar:
         start = EXAMPLES
         while start < len(rows):
             size = max(EXAMPLES, int(blackbox.rows_in(1.0))) if is_long else len(rows)
             bar.update(start - bar.n)
-            parts.append(blackbox.predict(rows[start : start + size], of[start : start + size]))
+            parts.append(blackbox.predict(rows[start : start + size], instance[start : start + size]))
             start += size
         bar.update(len(rows) - bar.n)
     return np.concatenate(parts)

@@ -60,8 +60,8 @@ class Guided(Explainer):
         feature = singles.feature
         score = Surrogate.of(task).gain(singles.values, task.home[:, feature], feature)
         first = promising(score, singles.prices, task.affordable(self.singles))
-        of = np.repeat(np.arange(len(task)), first.shape[1])
-        candidates = [Question(singles.rows(task, of, first.ravel()), of)]
+        instance = np.repeat(np.arange(len(task)), first.shape[1])
+        candidates = [Question(singles.rows(task, instance, first.ravel()), instance)]
         if task.max_changes != 1 and first.shape[1] > 1:
             a, b = np.triu_indices(first.shape[1], 1)
             # Scores and prices are sums over features, so those of a pair are known from its parts.
@@ -71,13 +71,13 @@ class Guided(Explainer):
             pair_price[feature[first[:, a]] == feature[first[:, b]]] = np.inf
             count = task.affordable(self.candidates - self.singles)
             best = promising(pair_score[:, a] + pair_score[:, b], pair_price, count)
-            of = np.repeat(np.arange(len(task)), best.shape[1])
-            one, other = first[of, a[best].ravel()], first[of, b[best].ravel()]
-            pairs = singles.rows(task, of, one)
-            pairs[np.arange(len(of)), feature[other]] = singles.values[of, other]
-            candidates.append(Question(pairs, of))
-        rows, of = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
-        yield Question(rows, of)
+            instance = np.repeat(np.arange(len(task)), best.shape[1])
+            one, other = first[instance, a[best].ravel()], first[instance, b[best].ravel()]
+            pairs = singles.rows(task, instance, one)
+            pairs[np.arange(len(instance)), feature[other]] = singles.values[instance, other]
+            candidates.append(Question(pairs, instance))
+        rows, instance = (np.concatenate(parts) for parts in zip(*candidates, strict=True))
+        yield Question(rows, instance)
 
 
 def promising(score: Rows, price: Rows, count: int) -> Indices:

@@ -58,19 +58,23 @@ class Sphere(Explainer):
         directions = task.affordable(self.directions)
         rays = task.once(("rays", directions), lambda: _Rays.draw(task, directions))
         levels = self.radius / 4.0 ** np.arange(3)[::-1]
-        of = np.repeat(np.arange(len(task)), directions)
+        instance = np.repeat(np.arange(len(task)), directions)
         ray = np.tile(np.arange(directions), len(task))
         flips = task.flips(
-            (yield rays.question(task, np.tile(of, 3), np.repeat(levels, len(of)), np.tile(ray, 3)))
+            (
+                yield rays.question(
+                    task, np.tile(instance, 3), np.repeat(levels, len(instance)), np.tile(ray, 3)
+                )
+            )
         )
         flips = flips.reshape(3, -1)
         crossed = np.flatnonzero(flips.any(axis=0))
-        of, ray, first = of[crossed], ray[crossed], flips.argmax(axis=0)[crossed]
+        instance, ray, first = instance[crossed], ray[crossed], flips.argmax(axis=0)[crossed]
         outer = levels[first]
         inner = np.where(first > 0, levels[first - 1], levels[0] / 4)
         for _ in range(self.rounds):
             middle = np.sqrt(inner * outer)
-            nearer = task.flips((yield rays.question(task, of, middle, ray)))
+            nearer = task.flips((yield rays.question(task, instance, middle, ray)))
             inner, outer = np.where(nearer, inner, middle), np.where(nearer, middle, outer)
 
 
@@ -104,19 +108,19 @@ class _Rays:
             is_category=task.is_category,
         )
 
-    def question(self, task: Task, of: Indices, radius: Row, ray: Indices) -> Question:
+    def question(self, task: Task, instance: Indices, radius: Row, ray: Indices) -> Question:
         """Ask about the places so far along a direction from each x."""
         free = np.flatnonzero(task.free)  # the other features stay as they are
         # A missing number has no place to start from: it starts at the centre.
         start = np.nan_to_num((task.x - self.centre) / self.spread)[:, free]
         along = replace(self, **{name: getattr(self, name)[..., free] for name in vars(self)})
 
-        def rows(of: Indices, radius: Row, ray: Indices) -> Rows:
-            result = task.x[of]
-            result[:, free] = along._at(result[:, free], start[of], radius, ray)
-            return task.project(result, of).rows
+        def rows(instance: Indices, radius: Row, ray: Indices) -> Rows:
+            result = task.x[instance]
+            result[:, free] = along._at(result[:, free], start[instance], radius, ray)
+            return task.project(result, instance).rows
 
-        return Question(in_blocks(task.x.shape[1], rows, of, radius, ray), of)
+        return Question(in_blocks(task.x.shape[1], rows, instance, radius, ray), instance)
 
     def _at(self, x: Rows, start: Rows, radius: Row, ray: Indices) -> Rows:
         """Go from each x, standardised as `start`, so far along a direction."""

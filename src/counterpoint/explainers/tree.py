@@ -111,7 +111,7 @@ class _Shadow:
         np.put_along_axis(used, np.argsort(conditions, axis=1, kind="stable")[:, :leaves], True, axis=1)
         used &= ~impossible
         away, ends = self._away(task), np.cumsum([len(members) for members in self.members])
-        rows, of = [task.x[:0]], [np.empty(0, dtype=np.intp)]
+        rows, instance = [task.x[:0]], [np.empty(0, dtype=np.intp)]
         for leaf in np.flatnonzero(used.any(axis=0)).tolist():
             of_leaf = np.flatnonzero(used[:, leaf])
             near = nearest(away[of_leaf, ends[leaf] - len(self.members[leaf]) : ends[leaf]], instances)
@@ -119,8 +119,8 @@ class _Shadow:
             # Once with only the features that failed conditions name, which changes less, and once as is.
             fewer = np.where(self._named(failed[of_leaf, leaf])[:, None], members, task.x[of_leaf, None])
             rows += [fewer.reshape(-1, task.x.shape[1]), members.reshape(-1, task.x.shape[1])]
-            of += [np.repeat(of_leaf, members.shape[1])] * 2
-        return Question(np.concatenate(rows), np.concatenate(of))
+            instance += [np.repeat(of_leaf, members.shape[1])] * 2
+        return Question(np.concatenate(rows), np.concatenate(instance))
 
     def _away(self, task: Task) -> Rows:
         """Measure how far each x is from the members of all leaves, leaf after leaf."""

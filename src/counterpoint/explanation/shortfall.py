@@ -131,7 +131,7 @@ def total(shortfalls: Iterable[Shortfall | None]) -> list[str]:
     if fewer:
         asked = {each.asked for each in fewer}
         least = f"{asked.pop()}" if len(asked) == 1 else "asked for"
-        why = [f"{each.text} ({each.instances:,})" for each in counted(map(Reason.of, fewer))]
+        why = [f"{each.text} ({each.instances:,})" for each in counted(Reason.of(each) for each in fewer)]
         notes.append(f"{_of(len(fewer), len(every))} got fewer than {least}: {', '.join(why)}.")
     if already:
         has = "has" if already == 1 else "have"

@@ -98,7 +98,7 @@ class BlackBox:
         box.view = view
         return box
 
-    def scores(self, rows: Rows, of: Indices) -> NDArray[Any] | None:
+    def scores(self, rows: Rows, instance: Indices) -> NDArray[Any] | None:
         """Return the scores by which the model decides about rows; None if it has none.
 
         They come from its ``decision_function`` or ``predict_proba``. For a bound method such as
@@ -111,7 +111,7 @@ class BlackBox:
             return None
         self._count(len(rows))
         try:
-            numbers = np.asarray(method(self.view.decode(rows, self._about, of)))
+            numbers = np.asarray(method(self.view.decode(rows, self._about, instance)))
         except Exception:  # this is only an additional check; predict is what counts
             return None
         fits = numbers.ndim in (1, 2) and len(numbers) == len(rows) and numbers.dtype.kind == "f"
@@ -133,14 +133,14 @@ class BlackBox:
             self._depends["batch"] = depends
         return self._depends["batch"]
 
-    def predict(self, rows: Rows, of: Indices | None = None) -> Labels:
-        """Label rows, in as few calls as the row limit allows; `of` gives the instance index of each row."""
+    def predict(self, rows: Rows, instance: Indices | None = None) -> Labels:
+        """Label rows, in as few calls as the row limit allows; `instance` gives the instance of each row."""
         if not len(rows):
             return np.empty(0)
-        of = np.zeros(len(rows), dtype=np.intp) if of is None else of
+        instance = np.zeros(len(rows), dtype=np.intp) if instance is None else instance
         starts = range(0, len(rows), self.max_rows)
         parts = [
-            self._call(rows[start : start + self.max_rows], of[start : start + self.max_rows])
+            self._call(rows[start : start + self.max_rows], instance[start : start + self.max_rows])
             for start in starts
         ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -150,8 +150,8 @@ class BlackBox:
         named = getattr(self.model, "classes_", None)
         return [] if named is None or np.ndim(named) != 1 else np.asarray(named).tolist()
 
-    def _call(self, rows: Rows, of: Indices) -> Labels:
-        table = self.view.decode(rows, self._about, of)
+    def _call(self, rows: Rows, instance: Indices) -> Labels:
+        table = self.view.decode(rows, self._about, instance)
         self._count(len(rows))
         started = monotonic()
         try:
@@ -161,7 +161,7 @@ class BlackBox:
             raise ModelError(f"The model raised {text}. It was given {self._given(len(rows))}.") from error
         self._ever.seconds += monotonic() - started
         labels = _labels(output, len(rows))
-        self._good = rows[:1], of[:1]
+        self._good = rows[:1], instance[:1]
         return labels
 
     def _count(self, rows: int) -> None:
@@ -186,21 +186,21 @@ class BlackBox:
         size = f"{rows:,} row{'s' * (rows != 1)} and {len(form.names)} columns"
         return f"{kind[form.kind]} of {size}, as in X"
 
-    def first_failing(self, rows: Rows, of: Indices) -> tuple[int, ModelError] | None:
+    def first_failing(self, rows: Rows, instance: Indices) -> tuple[int, ModelError] | None:
         """Find the first row that the model fails on, by bisection; None if it fails on no single row."""
-        error = self._failure(rows, of)
+        error = self._failure(rows, instance)
         if error is None:
             return None
         low, high = 0, len(rows)
         while high - low > 1:
             middle = (low + high) // 2
-            half_error = self._failure(rows[low:middle], of[low:middle])
+            half_error = self._failure(rows[low:middle], instance[low:middle])
             low, high = (low, middle) if half_error else (middle, high)
-        return low, self._failure(rows[low : low + 1], of[low : low + 1]) or error
+        return low, self._failure(rows[low : low + 1], instance[low : low + 1]) or error
 
-    def _failure(self, rows: Rows, of: Indices) -> ModelError | None:
+    def _failure(self, rows: Rows, instance: Indices) -> ModelError | None:
         try:
-            self._call(rows, of)
+            self._call(rows, instance)
         except ModelError as error:
             return error
         return None

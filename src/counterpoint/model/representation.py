@@ -89,11 +89,11 @@ class View(Protocol):
         """Read one instance."""
         ...
 
-    def decode(self, rows: Rows, about: Instances, of: Indices) -> Any:
-        """Decode rows into the model's input; `of` gives the instance index of each row."""
+    def decode(self, rows: Rows, about: Instances, instance: Indices) -> Any:
+        """Decode rows into the model's input; `instance` gives the instance of each row."""
         ...
 
-    def cells(self, rows: Rows, about: Instances, of: Indices) -> Rows:
+    def cells(self, rows: Rows, about: Instances, instance: Indices) -> Rows:
         """Decode rows into cells."""
         ...
 
@@ -130,11 +130,11 @@ class Direct:
         view = self if reading.schema is self.schema else Direct(reading.schema)
         return Sight(view, Instances(reading.rows, reading.rows, labels), reading.problems)
 
-    def decode(self, rows: Rows, about: Instances, of: Indices) -> Any:
+    def decode(self, rows: Rows, about: Instances, instance: Indices) -> Any:
         """Build a table in the caller's format."""
         return self.schema.decode(rows)
 
-    def cells(self, rows: Rows, about: Instances, of: Indices) -> Rows:
+    def cells(self, rows: Rows, about: Instances, instance: Indices) -> Rows:
         """Return the rows themselves."""
         return rows
 
@@ -225,23 +225,23 @@ class Through:
             raise ValueError(f"{_name(self.codec)}.encode returned NaN or infinity for some instances.")
         return rows
 
-    def decode(self, rows: Rows, about: Instances, of: Indices) -> Any:
+    def decode(self, rows: Rows, about: Instances, instance: Indices) -> Any:
         """Decode rows into instances with the caller's shape, dtype and value range."""
 
-        def finished(decoded: NDArray[Any], rows: Rows, of: Indices) -> NDArray[Any]:
+        def finished(decoded: NDArray[Any], rows: Rows, instance: Indices) -> NDArray[Any]:
             return np.where(
-                self._kept(rows, about.rows[of]), self._held(about.cells[of]), self._held(decoded)
+                self._kept(rows, about.rows[instance]), self._held(about.cells[instance]), self._held(decoded)
             )
 
         decoded = self._decoded(rows)
-        whole = in_blocks(decoded.shape[1], finished, decoded, rows, of)
+        whole = in_blocks(decoded.shape[1], finished, decoded, rows, instance)
         return whole.reshape(len(rows), *self.schema.form.shape)
 
-    def cells(self, rows: Rows, about: Instances, of: Indices) -> Rows:
+    def cells(self, rows: Rows, about: Instances, instance: Indices) -> Rows:
         """Decode rows into cells."""
         if not len(rows):
             return about.cells[:0]
-        return np.asarray(self.decode(rows, about, of).reshape(len(rows), -1), dtype=np.float64)
+        return np.asarray(self.decode(rows, about, instance).reshape(len(rows), -1), dtype=np.float64)
 
     def distance(self, rows: Rows) -> Distance:
         """Learn a distance of rows that approximates the Euclidean distance of what they decode to."""

@@ -63,15 +63,17 @@ class Found:
         These are the chosen rows and, for instances that had one on the edge, spares to choose from.
         """
         indices = np.concatenate([np.empty(0, dtype=np.intp), *self.chosen])
-        indices = indices[~self._seen[indices] & ~np.isin(self.finds.of[indices], list(self.pool.failed))]
+        indices = indices[
+            ~self._seen[indices] & ~np.isin(self.finds.instance[indices], list(self.pool.failed))
+        ]
         if budget.rows is not None:
             asked = self.pool.asked + self.checks + 2 * self._counts(indices)
-            return np.asarray(indices[asked[self.finds.of[indices]] <= budget.rows])
+            return np.asarray(indices[asked[self.finds.instance[indices]] <= budget.rows])
         if not self._short or not len(indices):
             return np.asarray(indices)
-        mine = np.flatnonzero(np.isin(self.finds.of, list(self._short)) & ~self._seen)
-        of = self.finds.of[mine]
-        spare = mine[cheapest_of_each(self.task.distance(self.finds.rows[mine], of), of, SPARE)]
+        mine = np.flatnonzero(np.isin(self.finds.instance, list(self._short)) & ~self._seen)
+        instance = self.finds.instance[mine]
+        spare = mine[cheapest_of_each(self.task.distance(self.finds.rows[mine], instance), instance, SPARE)]
         return np.union1d(indices, spare)
 
     def count(self, indices: Indices, rows: int) -> None:
@@ -80,11 +82,11 @@ class Found:
         self.checks += rows * self._counts(indices)
 
     def _counts(self, indices: Indices) -> Indices:
-        return np.bincount(self.finds.of[indices], minlength=len(self.task))
+        return np.bincount(self.finds.instance[indices], minlength=len(self.task))
 
     def without(self, indices: Indices) -> None:
         """Drop rows that lie on the edge."""
-        self._short = set(self.finds.of[indices].tolist())
+        self._short = set(self.finds.instance[indices].tolist())
         kept = np.ones(len(self.finds.rows), dtype=np.bool_)
         kept[indices] = False
         moved = np.cumsum(kept) - 1
@@ -122,7 +124,9 @@ class _Check:
         self._asked, self._blackbox = asked, blackbox
         self._rows = np.concatenate([found.finds.rows[indices] for found, indices in asked])
         self._labels = np.concatenate([found.finds.labels[indices] for found, indices in asked])
-        self._of = np.concatenate([found.instances[found.finds.of[indices]] for found, indices in asked])
+        self._instance = np.concatenate(
+            [found.instances[found.finds.instance[indices]] for found, indices in asked]
+        )
         self._known = asked[0][0].task.known
         self.rows_asked = 0  # per row
 
@@ -152,7 +156,7 @@ class _Check:
 
     def _by_scores(self) -> Mask | None:
         """Check how far the score of the decision is from the next one."""
-        scores = self._blackbox.scores(self._rows, self._of)
+        scores = self._blackbox.scores(self._rows, self._instance)
         if scores is None:
             return None
         self.rows_asked += 1
@@ -172,7 +176,7 @@ class _Check:
         moved = np.concatenate([self._rows + nudges, self._rows - nudges])
         self.rows_asked += 2
         try:
-            labels = self._blackbox.predict(moved, np.tile(self._of, 2))
+            labels = self._blackbox.predict(moved, np.tile(self._instance, 2))
         except ModelError:  # it may refuse values slightly outside its range: then this check cannot tell
             return np.ones(len(self._rows), dtype=np.bool_)
         one_way, other_way = np.split(labels, 2)
@@ -180,13 +184,13 @@ class _Check:
 
     def _depends(self, on_edge: Mask, by_numbers: bool) -> bool:
         """Tell whether the model's outputs, or its decisions about rows on the edge, depend on the batch."""
-        rows, of = self._rows[on_edge], self._of[on_edge]
+        rows, instance = self._rows[on_edge], self._instance[on_edge]
         if by_numbers and self._is_direct:
-            rows, of = self._known.rows[:BATCH], np.zeros(BATCH, dtype=np.intp)
+            rows, instance = self._known.rows[:BATCH], np.zeros(BATCH, dtype=np.intp)
 
         def ask(indices: Indices) -> Labels:
-            scores = self._blackbox.scores(rows[indices], of[indices]) if by_numbers else None
-            return self._blackbox.predict(rows[indices], of[indices]) if scores is None else scores
+            scores = self._blackbox.scores(rows[indices], instance[indices]) if by_numbers else None
+            return self._blackbox.predict(rows[indices], instance[indices]) if scores is None else scores
 
         return self._blackbox.depends_on_batch(ask, len(rows))
 
@@ -199,9 +203,12 @@ class _Check:
     def _flips_alone(self, index: int) -> bool:
         """Tell whether a row flips alone, and together with the other answers for its instance."""
         group = np.repeat(np.arange(len(self._asked)), [len(indices) for _, indices in self._asked])
-        task, mates = self._asked[group[index]][0].task, np.flatnonzero(self._of == self._of[index])
+        task, mates = (
+            self._asked[group[index]][0].task,
+            np.flatnonzero(self._instance == self._instance[index]),
+        )
         alone, together = (
-            task.flips(self._blackbox.predict(self._rows[each], self._of[each]))
+            task.flips(self._blackbox.predict(self._rows[each], self._instance[each]))
             for each in (np.array([index]), mates)
         )
         return bool(alone[0] and together[mates == index][0])
@@ -217,7 +224,7 @@ class _Check:
         unit = 1 / np.maximum(distance.weight, 1e-300) / len(share)
         nudges = share * signs * np.maximum(np.abs(self._rows), unit)
         if not self._is_direct:
-            x = [found.task.x[found.finds.of[indices]] for found, indices in self._asked]
+            x = [found.task.x[found.finds.instance[indices]] for found, indices in self._asked]
             nudges *= changed(self._rows, np.concatenate(x))
         return np.asarray(np.where(np.isfinite(nudges), nudges, 0.0))
 

@@ -94,15 +94,15 @@ class Lockstep:
         if not self._asking:
             return None
         questions = self._asking.values()
-        self.owners = np.repeat(list(self._asking), [len(of) for _, of in questions])
+        self.owners = np.repeat(list(self._asking), [len(instance) for _, instance in questions])
         return Question(
-            np.concatenate([r for r, _ in questions]), np.concatenate([of for _, of in questions])
+            np.concatenate([r for r, _ in questions]), np.concatenate([instance for _, instance in questions])
         )
 
     def answer(self, labels: Labels) -> None:
         """Send each search the labels of its own rows."""
         asking, self._asking = self._asking, {}
-        ends = np.cumsum([len(of) for _, of in asking.values()])[:-1]
+        ends = np.cumsum([len(instance) for _, instance in asking.values()])[:-1]
         for index, part in zip(asking, np.split(labels, ends), strict=True):
             self._advance(index, part)
 
@@ -110,7 +110,7 @@ class Lockstep:
         """Advance a search to its next question that has rows, or to its end."""
         self.current, search = index, self._searches[index]
         question = _checked(step(search, labels))
-        while question is not None and not len(question.of):
+        while question is not None and not len(question.instance):
             question = _checked(step(search, self._nothing))
         if question is not None:
             self._asking[index] = question
@@ -180,7 +180,7 @@ def run(
         asking = running[:]
         running.clear()
         # A group counts its own instances from 0; the black box needs their indices in the run.
-        questions = [Question(question.rows, group[question.of]) for group, _, question in asking]
+        questions = [Question(question.rows, group[question.instance]) for group, _, question in asking]
         for (group, search, _), reply in zip(asking, label(questions, blackbox), strict=True):
             errors = {int(np.flatnonzero(group == index)[0]): each for index, each in reply.failed.items()}
             advance(group, search, Reply(reply.labels, errors))
@@ -189,10 +189,10 @@ def run(
 
 def label(questions: Sequence[Question], blackbox: BlackBox) -> list[Reply]:
     """Label the questions of several pools in one model call."""
-    sizes = [len(question.of) for question in questions]
+    sizes = [len(question.instance) for question in questions]
     try:
-        rows, of = (np.concatenate(parts) for parts in zip(*questions, strict=True))
-        labels = blackbox.predict(rows, of)
+        rows, instance = (np.concatenate(parts) for parts in zip(*questions, strict=True))
+        labels = blackbox.predict(rows, instance)
     except ModelError as error:
         return _label_apart(questions, blackbox, error)
     return [Reply(part) for part in np.split(labels, np.cumsum(sizes[:-1]))]
@@ -204,37 +204,37 @@ def _label_apart(questions: Sequence[Question], blackbox: BlackBox, error: Model
     for question in questions:
         labels: dict[int, Labels] = {}
         failed: dict[int, ModelError] = {}
-        for instance in np.unique(question.of).tolist():
+        for instance in np.unique(question.instance).tolist():
             if down:
                 failed[instance] = error
                 continue
-            mine = question.of == instance
+            mine = question.instance == instance
             try:
-                labels[instance] = blackbox.predict(question.rows[mine], question.of[mine])
+                labels[instance] = blackbox.predict(question.rows[mine], question.instance[mine])
             except ModelError as own_error:
                 failed[instance] = _located(own_error, question, instance, blackbox)
                 down = blackbox.is_down()
-        replies.append(Reply(_spread(question.of, labels), failed))
+        replies.append(Reply(_spread(question.instance, labels), failed))
     return replies
 
 
 def _located(error: ModelError, question: Question, instance: int, blackbox: BlackBox) -> ModelError:
     """Find the first row of an instance that the model fails on, and note its index in the question."""
-    mine = np.flatnonzero(question.of == instance)
-    culprit = blackbox.first_failing(question.rows[mine], question.of[mine])
+    mine = np.flatnonzero(question.instance == instance)
+    culprit = blackbox.first_failing(question.rows[mine], question.instance[mine])
     if culprit is not None:
         index, error = culprit
         error.position = int(mine[index])
     return error
 
 
-def _spread(of: Indices, labels: dict[int, Labels]) -> Labels:
+def _spread(instance: Indices, labels: dict[int, Labels]) -> Labels:
     """Put the labels of each instance where its rows are; instances without labels get arbitrary ones."""
     if not labels:
         return np.empty(0)
     some = next(iter(labels.values()))
-    result = np.resize(some, (len(of), *some.shape[1:]))
-    for instance, part in labels.items():
+    result = np.resize(some, (len(instance), *some.shape[1:]))
+    for one, part in labels.items():
         result = result.astype(np.result_type(result, part), copy=False)
-        result[of == instance] = part
+        result[instance == one] = part
     return result

@@ -38,7 +38,7 @@ def smallest(values: Rows, count: int) -> Indices:
     return np.nonzero(below)[1].reshape(len(values), count)
 
 
-def first_of_each(of: Indices, count: int) -> Indices:
+def first_of_each(instance: Indices, count: int) -> Indices:
     """Find the indices of the first rows of each instance, in order.
 
     Examples
@@ -46,10 +46,10 @@ def first_of_each(of: Indices, count: int) -> Indices:
     >>> first_of_each(np.array([0, 1, 0, 0, 1]), 2)
     array([0, 1, 2, 4])
     """
-    return np.flatnonzero(before_each(of) < count)
+    return np.flatnonzero(before_each(instance) < count)
 
 
-def cheapest_of_each(price: Row, of: Indices, count: int) -> Indices:
+def cheapest_of_each(price: Row, instance: Indices, count: int) -> Indices:
     """Find the indices of the cheapest rows of each instance, instance by instance, cheapest first.
 
     Examples
@@ -57,11 +57,11 @@ def cheapest_of_each(price: Row, of: Indices, count: int) -> Indices:
     >>> cheapest_of_each(np.array([3.0, 1.0, 2.0, 5.0]), np.array([0, 1, 0, 0]), 2)
     array([2, 0, 1])
     """
-    order = np.lexsort([price, of])
-    return np.asarray(order[_before(of[order]) < count])
+    order = np.lexsort([price, instance])
+    return np.asarray(order[_before(instance[order]) < count])
 
 
-def before_each(of: Indices) -> Indices:
+def before_each(instance: Indices) -> Indices:
     """Count, for each row, the earlier rows of the same instance.
 
     Examples
@@ -69,13 +69,13 @@ def before_each(of: Indices) -> Indices:
     >>> before_each(np.array([0, 1, 0, 0, 1]))
     array([0, 0, 1, 2, 1])
     """
-    order = np.argsort(of, kind="stable")
-    before = np.empty(len(of), dtype=np.intp)
-    before[order] = _before(of[order])
+    order = np.argsort(instance, kind="stable")
+    before = np.empty(len(instance), dtype=np.intp)
+    before[order] = _before(instance[order])
     return before
 
 
-def _before(of: Indices) -> Indices:
+def _before(instance: Indices) -> Indices:
     """Count as `before_each` does, where the rows of each instance are contiguous."""
-    starts = np.flatnonzero(np.diff(of, prepend=-1))
-    return np.arange(len(of)) - np.repeat(starts, np.diff(starts, append=len(of)))
+    starts = np.flatnonzero(np.diff(instance, prepend=-1))
+    return np.arange(len(instance)) - np.repeat(starts, np.diff(starts, append=len(instance)))

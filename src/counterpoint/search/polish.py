@@ -63,20 +63,20 @@ class Polish:
             if getattr(self, name) < 0:
                 raise ValueError(f"Polish.{name} must be at least 0, got {getattr(self, name)}.")
 
-    def search(self, task: Task, rows: Rows, of: Indices) -> Generator[Question, Labels, Question]:
+    def search(self, task: Task, rows: Rows, instance: Indices) -> Generator[Question, Labels, Question]:
         """Make flipping rows smaller: fewer changes, cheaper ones, then shorter ones.
 
         Returns the rows and the instance of each; fewer than were given if some became equal.
         """
-        rows = yield from improve(task, rows, of, restored(task, rows, of))
+        rows = yield from improve(task, rows, instance, restored(task, rows, instance))
         # Different starts may end at the same point.
-        first, _ = distinct(rows, of, np.arange(len(of)))
-        rows, of = rows[first], of[first]
-        near = cheapest_of_each(task.distance(rows, of), of, max(self.nearest, 4 * task.k))
-        rows, of = rows[near], of[near]
-        candidates = restored(task, rows, of) + exchanged(task, rows, of)
-        rows = yield from improve(task, rows, of, candidates)
-        return Question((yield from shrink(task, rows, of, self.rounds)), of)
+        first, _ = distinct(rows, instance, np.arange(len(instance)))
+        rows, instance = rows[first], instance[first]
+        near = cheapest_of_each(task.distance(rows, instance), instance, max(self.nearest, 4 * task.k))
+        rows, instance = rows[near], instance[near]
+        candidates = restored(task, rows, instance) + exchanged(task, rows, instance)
+        rows = yield from improve(task, rows, instance, candidates)
+        return Question((yield from shrink(task, rows, instance, self.rounds)), instance)
 
 
 class Candidates(NamedTuple):
@@ -91,21 +91,21 @@ class Candidates(NamedTuple):
         )
 
 
-def improve(task: Task, rows: Rows, of: Indices, candidates: Candidates) -> Refinement:
+def improve(task: Task, rows: Rows, instance: Indices, candidates: Candidates) -> Refinement:
     """Try candidates and replace each row by its cheapest flipping one, if it is cheaper."""
     if not len(candidates.rows):
         return rows
-    flips = task.flips((yield Question(candidates.rows, of[candidates.origins])))
-    return _cheapest(task, rows, of, Candidates(candidates.rows[flips], candidates.origins[flips]))
+    flips = task.flips((yield Question(candidates.rows, instance[candidates.origins])))
+    return _cheapest(task, rows, instance, Candidates(candidates.rows[flips], candidates.origins[flips]))
 
 
-def restored(task: Task, rows: Rows, of: Indices) -> Candidates:
+def restored(task: Task, rows: Rows, instance: Indices) -> Candidates:
     """Restore changed features to x's value, one after another.
 
     A row's changes are ordered by price, once from the most expensive and once from the cheapest. The
     candidates are prefixes of these restorations: all of them, or evenly spaced ones if there are many.
     """
-    prices, differs = task.prices(rows, of), task.changed(rows, of)
+    prices, differs = task.prices(rows, instance), task.changed(rows, instance)
     counts = differs.sum(axis=1)
     steps = np.maximum(1, np.ceil((counts - 1) / PREFIXES))
     # One entry per candidate: which row it comes from, and how many of its changes are restored.
@@ -114,7 +114,7 @@ def restored(task: Task, rows: Rows, of: Indices) -> Candidates:
     origin = np.concatenate(origins)
 
     def put_back(rank: Rows, origin: Indices, back: Row) -> Rows:
-        return np.where(rank[origin] < back[:, None], task.home[of[origin]], rows[origin])
+        return np.where(rank[origin] < back[:, None], task.home[instance[origin]], rows[origin])
 
     descending = in_blocks(rows.shape[1], _ranks, np.where(differs, -prices, np.inf))
     # Unchanged features come last in one order and first in the other: restoring them has no effect.
@@ -130,24 +130,24 @@ def _ranks(values: Rows) -> Rows:
     return ranks
 
 
-def exchanged(task: Task, rows: Rows, of: Indices) -> Candidates:
+def exchanged(task: Task, rows: Rows, instance: Indices) -> Candidates:
     """Replace the most expensive change of each row by cheaper ones.
 
     A surrogate ranks the cheaper changes, and the most promising are tried. Of rows that differ only in their
     most expensive change, only the first is used: the others would give the same candidates.
     """
-    singles, prices = Singles.of(task, BINS), task.prices(rows, of)
+    singles, prices = Singles.of(task, BINS), task.prices(rows, instance)
     costliest, each = prices.argmax(axis=1), np.arange(len(rows))
     without = rows.copy()
-    without[each, costliest] = task.home[of, costliest]
-    first, _ = distinct(without, of, each)
-    useful = singles.prices[of[first]] < prices[first, costliest[first]][:, None]
+    without[each, costliest] = task.home[instance, costliest]
+    first, _ = distinct(without, instance, each)
+    useful = singles.prices[instance[first]] < prices[first, costliest[first]][:, None]
     useful &= singles.feature != costliest[first, None]
     gain = Surrogate.of(task).gain(singles.values, task.home[:, singles.feature], singles.feature)
-    indices, single = _best(np.where(useful, gain[of[first]], -np.inf), task.affordable(EXCHANGES))
+    indices, single = _best(np.where(useful, gain[instance[first]], -np.inf), task.affordable(EXCHANGES))
     origins = first[indices]
     candidates = without[origins]
-    candidates[np.arange(len(origins)), singles.feature[single]] = singles.values[of[origins], single]
+    candidates[np.arange(len(origins)), singles.feature[single]] = singles.values[instance[origins], single]
     return Candidates(candidates, origins)
 
 
@@ -164,10 +164,10 @@ def _best(score: Rows, count: int) -> tuple[Indices, ...]:
     return np.nonzero(best & np.isfinite(score))
 
 
-def shrink(task: Task, rows: Rows, of: Indices, rounds: int = 2) -> Refinement:
+def shrink(task: Task, rows: Rows, instance: Indices, rounds: int = 2) -> Refinement:
     """Move changed numbers towards x while the row still flips: all together, and each individually."""
-    origins, moves = _lines(task, rows, of)
-    of_line, far = of[origins], rows[origins]
+    origins, moves = _lines(task, rows, instance)
+    of_line, far = instance[origins], rows[origins]
     near = np.where(moves, task.home[of_line], far)
     each = np.arange(len(far))
     for _ in range(rounds if len(far) else 0):
@@ -179,27 +179,27 @@ def shrink(task: Task, rows: Rows, of: Indices, rounds: int = 2) -> Refinement:
         far, near = far.copy(), near.copy()
         far[above] = ladder[first[above], each[above]]
         near[below] = ladder[first[below] - 1, each[below]]
-    return _cheapest(task, rows, of, Candidates(far, origins))
+    return _cheapest(task, rows, instance, Candidates(far, origins))
 
 
-def _between(task: Task, near: Rows, far: Rows, of: Indices) -> Question:
+def _between(task: Task, near: Rows, far: Rows, instance: Indices) -> Question:
     """Make the question about points between near and far."""
     way = np.subtract(far, near, out=np.zeros(far.shape), where=far != near)
 
     def rows(line: Indices, part: Row) -> Rows:
-        return task.project(near[line] + way[line] * part[:, None], of[line]).rows
+        return task.project(near[line] + way[line] * part[:, None], instance[line]).rows
 
     line = np.tile(np.arange(len(far)), len(PARTS))
-    return Question(in_blocks(far.shape[1], rows, line, np.repeat(PARTS, len(far))), of[line])
+    return Question(in_blocks(far.shape[1], rows, line, np.repeat(PARTS, len(far))), instance[line])
 
 
-def stretch(task: Task, rows: Rows, of: Indices) -> Search:
+def stretch(task: Task, rows: Rows, instance: Indices) -> Search:
     """Move changed numbers away from x, up to the limits of what is admissible: the opposite of `shrink`.
 
     What flips there is far from x and from other answers. This is for selections that favour dispersion.
     """
-    origins, moves = _lines(task, rows, of)
-    of_line, rows = of[origins], rows[origins]
+    origins, moves = _lines(task, rows, instance)
+    of_line, rows = instance[origins], rows[origins]
     bounds = task.rules.around(task.x[of_line])
     end = np.where(rows > task.home[of_line], bounds.high, bounds.low)
     with np.errstate(invalid="ignore"):  # values that do not move can be infinite
@@ -207,26 +207,26 @@ def stretch(task: Task, rows: Rows, of: Indices) -> Search:
     yield task.project(np.concatenate(further), np.tile(of_line, len(STRETCHES)))
 
 
-def _lines(task: Task, rows: Rows, of: Indices) -> tuple[Indices, Mask]:
+def _lines(task: Task, rows: Rows, instance: Indices) -> tuple[Indices, Mask]:
     """Find the lines along which rows may shrink: all changed numbers together, and each individually."""
-    moves = task.changed(rows, of) & ~task.is_category & ~np.isnan(rows) & ~np.isnan(task.x[of])
+    moves = task.changed(rows, instance) & ~task.is_category & ~np.isnan(rows) & ~np.isnan(task.x[instance])
     together = np.flatnonzero(moves.any(axis=1))
     several = moves & (moves.sum(axis=1) > 1)[:, None]
     origin, feature = _best(
-        np.where(several, task.prices(rows, of), -np.inf), task.affordable(LINES, least=1)
+        np.where(several, task.prices(rows, instance), -np.inf), task.affordable(LINES, least=1)
     )
     single = np.zeros((len(origin), rows.shape[1]), dtype=np.bool_)
     single[np.arange(len(origin)), feature] = True
     return np.concatenate([together, origin]), np.concatenate([moves[together], single])
 
 
-def _cheapest(task: Task, rows: Rows, of: Indices, better: Candidates) -> Rows:
+def _cheapest(task: Task, rows: Rows, instance: Indices, better: Candidates) -> Rows:
     """Replace each row by the cheapest of its flipping candidates, if that is cheaper."""
-    price = task.distance(better.rows, of[better.origins])
+    price = task.distance(better.rows, instance[better.origins])
     order = np.lexsort([price, better.origins])
     origins, first = np.unique(better.origins[order], return_index=True)
     best = order[first]
-    cheaper = price[best] < task.distance(rows[origins], of[origins])
+    cheaper = price[best] < task.distance(rows[origins], instance[origins])
     result = rows.copy()
     result[origins[cheaper]] = better.rows[best[cheaper]]
     return result

@@ -34,14 +34,14 @@ class Finds:
     """Rows that flip, with their labels and finders, sorted by instance."""
 
     rows: Rows
-    of: Indices
+    instance: Indices
     labels: Labels
     finders: NDArray[np.intp]
 
     @cached_property
     def starts(self) -> Indices:
         """The index at which the rows of each instance start; the last entry is the end."""
-        return np.searchsorted(self.of, np.arange(self.of.max(initial=-1) + 2))
+        return np.searchsorted(self.instance, np.arange(self.instance.max(initial=-1) + 2))
 
     def indices(self, instance: int) -> Indices:
         """Find the indices of the rows of one instance."""
@@ -51,11 +51,11 @@ class Finds:
 
     def about(self, instances: Indices) -> Finds:
         """Keep the rows of some instances."""
-        return self.take(np.flatnonzero(np.isin(self.of, instances)))
+        return self.take(np.flatnonzero(np.isin(self.instance, instances)))
 
     def take(self, indices: Indices) -> Finds:
         """Keep some rows, in the given order."""
-        return Finds(self.rows[indices], self.of[indices], self.labels[indices], self.finders[indices])
+        return Finds(self.rows[indices], self.instance[indices], self.labels[indices], self.finders[indices])
 
 
 class Pool:
@@ -108,24 +108,24 @@ class Pool:
         if not self._kept:
             empty = np.empty(0, dtype=np.intp)
             return Finds(self.task.x[:0], empty, self.task.decisions[:0], empty)
-        rows, of, labels, finders = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
-        first, _ = self._distinct(rows, of, np.arange(len(of)))
-        first = first[np.argsort(of[first], kind="stable")]
-        finds = Finds(rows[first], of[first], labels[first], finders[first])
-        self._kept = [(finds.rows, finds.of, finds.labels, finds.finders)]
+        rows, instance, labels, finders = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
+        first, _ = self._distinct(rows, instance, np.arange(len(instance)))
+        first = first[np.argsort(instance[first], kind="stable")]
+        finds = Finds(rows[first], instance[first], labels[first], finders[first])
+        self._kept = [(finds.rows, finds.instance, finds.labels, finds.finders)]
         return finds
 
     def _ask(self, question: Question) -> Generator[Question, Reply, Labels]:
         """Ask about the admissible rows of a question, each distinct one once, within the budget."""
-        rows, of = question
-        keep = np.flatnonzero(self._admissible(rows, of))
-        first, inverse = self._distinct(rows, of, keep)
-        within = np.flatnonzero(self._within_budget(of[first]))
+        rows, instance = question
+        keep = np.flatnonzero(self._admissible(rows, instance))
+        first, inverse = self._distinct(rows, instance, keep)
+        within = np.flatnonzero(self._within_budget(instance[first]))
         indices = first[within]
         # Rows that the model does not see get x's own decision: they do not flip.
-        labels = self.task.decisions[of]
+        labels = self.task.decisions[instance]
         if len(indices):
-            asked = self.task.with_own(rows[indices], of[indices])
+            asked = self.task.with_own(rows[indices], instance[indices])
             reply = yield asked
             answer = self._received(reply, asked, self._lockstep.owners[indices])
             labels = labels.astype(np.result_type(labels, answer), copy=False)
@@ -134,57 +134,57 @@ class Pool:
             labels[keep] = all_[inverse]
         return labels
 
-    def _admissible(self, rows: Rows, of: Indices) -> Mask:
+    def _admissible(self, rows: Rows, instance: Indices) -> Mask:
         """Tell which rows may be tried: they keep every constraint, and are not x itself."""
-        mask = self.task.admissible(rows, of)
+        mask = self.task.admissible(rows, instance)
         if self._obeys is not None:
-            for instance in np.unique(of[mask]).tolist():
-                mine = np.flatnonzero(mask & (of == instance))
-                mask[mine] = self._obeys(self.task.with_own(rows[mine], of[mine]).rows, instance)
+            for one in np.unique(instance[mask]).tolist():
+                mine = np.flatnonzero(mask & (instance == one))
+                mask[mine] = self._obeys(self.task.with_own(rows[mine], instance[mine]).rows, one)
         return mask
 
-    def _distinct(self, rows: Rows, of: Indices, indices: Indices) -> tuple[Indices, Indices]:
+    def _distinct(self, rows: Rows, instance: Indices, indices: Indices) -> tuple[Indices, Indices]:
         """Find the first of each set of equal rows; features that may not change need no comparison."""
         frozen = self.task.rules.frozen
-        return distinct(rows[:, ~frozen] if frozen.any() else rows, of, indices)
+        return distinct(rows[:, ~frozen] if frozen.any() else rows, instance, indices)
 
-    def _within_budget(self, of: Indices) -> Mask:
+    def _within_budget(self, instance: Indices) -> Mask:
         """Tell which rows the budget still allows; earlier rows of an instance take precedence."""
         if self._budget.rows is None and self._budget.deadline is None and not self.failed:
-            return np.ones(len(of), dtype=np.bool_)
-        before = before_each(of)
-        mask = ~np.isin(of, list(self.failed))
+            return np.ones(len(instance), dtype=np.bool_)
+        before = before_each(instance)
+        mask = ~np.isin(instance, list(self.failed))
         if self._budget.rows is not None:
-            few = self.asked[of] + before < self._budget.rows
-            self._stop(of[~few], Why.MAX_ROWS)
+            few = self.asked[instance] + before < self._budget.rows
+            self._stop(instance[~few], Why.MAX_ROWS)
             mask &= few
         if self._budget.deadline is not None:
             in_time = before < self._rows_left()
-            self._stop(of[~in_time], Why.MAX_SECONDS)
+            self._stop(instance[~in_time], Why.MAX_SECONDS)
             mask &= in_time
         return mask
 
-    def _stop(self, of: Indices, why: Why) -> None:
-        for instance in np.unique(of).tolist():
-            self.stopped.setdefault(instance, why)
+    def _stop(self, instance: Indices, why: Why) -> None:
+        for one in np.unique(instance).tolist():
+            self.stopped.setdefault(one, why)
 
     def _received(self, reply: Reply, asked: Question, owners: Indices) -> Labels:
         """Count rows, keep what flips, and note the instances on whose rows the model failed."""
-        rows, of = asked
-        sizes = np.bincount(of, minlength=len(self.task))
+        rows, instance = asked
+        sizes = np.bincount(instance, minlength=len(self.task))
         self.asked += sizes
         self.calls += sizes > 0
         labels = reply.labels
         if reply.failed:
             self._note(reply.failed, owners)
-            lost = np.isin(of, list(reply.failed))
-            labels = _filled(self.task.decisions[of], labels, ~lost)
+            lost = np.isin(instance, list(reply.failed))
+            labels = _filled(self.task.decisions[instance], labels, ~lost)
         keep = np.flatnonzero(self.task.flips(labels))
         if self.task.max_changes is not None:
-            few = changed(rows[keep], self.task.x[of[keep]]).sum(axis=1) <= self.task.max_changes
+            few = changed(rows[keep], self.task.x[instance[keep]]).sum(axis=1) <= self.task.max_changes
             keep = keep[few]
-        self.counts += np.bincount(of[keep], minlength=len(self.task))
-        self._kept.append((rows[keep], of[keep], labels[keep], owners[keep]))
+        self.counts += np.bincount(instance[keep], minlength=len(self.task))
+        self._kept.append((rows[keep], instance[keep], labels[keep], owners[keep]))
         return labels
 
     def _note(self, failed: dict[int, ModelError], owners: Indices) -> None:

@@ -28,10 +28,10 @@ class Singles(NamedTuple):
         prices[~changed(values, own)] = np.inf
         return cls(values, prices, feature)
 
-    def rows(self, task: Task, of: Indices, single: Indices) -> Rows:
+    def rows(self, task: Task, instance: Indices, single: Indices) -> Rows:
         """Apply single changes to the x of the given instances."""
-        rows = task.home[of]
-        rows[np.arange(len(of)), self.feature[single]] = self.values[of, single]
+        rows = task.home[instance]
+        rows[np.arange(len(instance)), self.feature[single]] = self.values[instance, single]
         return rows
 
 

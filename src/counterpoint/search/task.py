@@ -3,8 +3,8 @@
 A `Task` is all that a search may know: some instances x that are decided alike, what counts as a flip, the
 known instances X', the features A' it may change, k, and a random stream. It never holds the model.
 
-One task is about many instances at once, which keeps the cost per instance low: rows are flat, and `of` holds
-the instance of each row. What a search does for one instance must not depend on the others.
+One task is about many instances at once, which keeps the cost per instance low: rows are flat, and `instance`
+holds the instance of each row. What a search does for one instance must not depend on the others.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Question(NamedTuple):
     """Rows to be labelled, and the index of the instance that each belongs to."""
 
     rows: Rows
-    of: Indices
+    instance: Indices
 
 
 # Yields questions and is sent one label per row. The pool keeps what flips.
@@ -99,39 +99,39 @@ class Task:
 
     def question(self, rows: Sequence[Rows]) -> Question:
         """Make a question from the rows for each instance, moved to admissible values."""
-        of = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
-        return self.project(np.concatenate([self.x[:0], *rows]), of)
+        instance = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
+        return self.project(np.concatenate([self.x[:0], *rows]), instance)
 
-    def project(self, rows: Rows, of: Indices) -> Question:
+    def project(self, rows: Rows, instance: Indices) -> Question:
         """Move rows to admissible ones that differ from x only in this task's features."""
         projected = self._with(
-            self.x, lambda rows, x: self.rules.around(x).project(rows, self.free), rows, of
+            self.x, lambda rows, x: self.rules.around(x).project(rows, self.free), rows, instance
         )
-        return Question(projected, of)
+        return Question(projected, instance)
 
-    def with_own(self, rows: Rows, of: Indices) -> Question:
+    def with_own(self, rows: Rows, instance: Indices) -> Question:
         """Replace each value that equals x's by x's own, bit for bit."""
-        return Question(self._with(self.x, self.rules.with_own, rows, of), of)
+        return Question(self._with(self.x, self.rules.with_own, rows, instance), instance)
 
     def flips(self, labels: Labels) -> Mask:
         """Tell which labels count as a different decision."""
         return self.target.flips(labels, self.decisions[0])
 
-    def distance(self, rows: Rows, of: Indices) -> Row:
+    def distance(self, rows: Rows, instance: Indices) -> Row:
         """Measure the distance of each row from its home."""
-        return self._with(self.home, self.known.distance.from_x, rows, of)
+        return self._with(self.home, self.known.distance.from_x, rows, instance)
 
-    def prices(self, rows: Rows, of: Indices) -> Rows:
+    def prices(self, rows: Rows, instance: Indices) -> Rows:
         """Measure the price of each change from home; a row's prices sum to its distance."""
-        return self._with(self.home, self.known.distance.prices, rows, of)
+        return self._with(self.home, self.known.distance.prices, rows, instance)
 
-    def changed(self, rows: Rows, of: Indices) -> Mask:
+    def changed(self, rows: Rows, instance: Indices) -> Mask:
         """Tell which cells differ from home."""
-        return self._with(self.home, changed, rows, of)
+        return self._with(self.home, changed, rows, instance)
 
-    def admissible(self, rows: Rows, of: Indices) -> Mask:
+    def admissible(self, rows: Rows, instance: Indices) -> Mask:
         """Tell which rows keep every constraint, and are not x itself."""
-        return self._with(self.x, lambda rows, x: self.rules.around(x).admissible(rows), rows, of)
+        return self._with(self.x, lambda rows, x: self.rules.around(x).admissible(rows), rows, instance)
 
     @cached_property
     def home(self) -> Rows:
@@ -196,10 +196,10 @@ class Task:
         return free & ~self.rules.frozen
 
     def _with(
-        self, x: Rows, work: Callable[[Rows, Rows], NDArray[Scalar]], rows: Rows, of: Indices
+        self, x: Rows, work: Callable[[Rows, Rows], NDArray[Scalar]], rows: Rows, instance: Indices
     ) -> NDArray[Scalar]:
         """Apply a row-wise function to rows and the x, or home, of each."""
-        return in_blocks(x.shape[1], lambda rows, of: work(rows, x[of]), rows, of)
+        return in_blocks(x.shape[1], lambda rows, instance: work(rows, x[instance]), rows, instance)
 
     def _find_unlike(self) -> Indices:
         flips = self.flips(self.known.labels)

@@ -102,12 +102,12 @@ class Selection:
 
     def costs(self, task: Task, finds: Finds) -> Row:
         """Compute the cost of each find from distance, implausibility and number of changes."""
-        rows, of = finds.rows, finds.of
-        counts = task.changed(rows, of).sum(axis=1)
-        cost = self.changes * np.minimum(counts, MANY * _relative(counts, of))
-        cost = cost + self.distance * _relative(task.distance(rows, of), of)
+        rows, instance = finds.rows, finds.instance
+        counts = task.changed(rows, instance).sum(axis=1)
+        cost = self.changes * np.minimum(counts, MANY * _relative(counts, instance))
+        cost = cost + self.distance * _relative(task.distance(rows, instance), instance)
         if self.implausibility:
-            cost += self.implausibility * _relative(implausibility(task, finds), of)
+            cost += self.implausibility * _relative(implausibility(task, finds), instance)
         return np.asarray(cost)
 
     def _cheapest(self, cost: Row, indices: Indices, k: int) -> Indices:
@@ -164,11 +164,11 @@ def _alike(candidates: Sequence[Indices], width: int) -> Iterator[list[int]]:
             yield instances[start : start + size]
 
 
-def _relative(values: Row, of: Indices) -> Row:
+def _relative(values: Row, instance: Indices) -> Row:
     """Divide values by their mean over each instance's finds."""
-    counts = np.bincount(of)
-    means = np.bincount(of, values) / np.maximum(counts, 1)
-    return np.asarray(values / np.where(means > 0, means, 1.0)[of])
+    counts = np.bincount(instance)
+    means = np.bincount(instance, values) / np.maximum(counts, 1)
+    return np.asarray(values / np.where(means > 0, means, 1.0)[instance])
 
 
 def implausibility(task: Task, finds: Finds) -> Row:
