@@ -166,6 +166,7 @@ def found(*rows: np.ndarray) -> Finds:
         instance,
         np.ones(len(instance), dtype=bool),
         np.zeros(len(instance), dtype=np.intp),
+        np.zeros(len(instance), dtype=bool),
     )
 
 
@@ -215,7 +216,7 @@ def test_select_does_not_mind_rows_that_are_known_instances() -> None:
 def test_one_of_each_cluster_is_chosen() -> None:
     centres = np.array([[1.0, 0.0, 0.0], [1.0, 3.0, 0.0], [1.0, 0.0, 3.0]])
     rows = np.repeat(centres, 10, axis=0) + normal(30, 0, 0.01)
-    (chosen,) = cp.DIVERSE.select(TASK, found(rows), 3)
+    (chosen,) = replace(cp.DIVERSE, repeat=True).select(TASK, found(rows), 3)
     assert sorted(chosen // 10) == [0, 1, 2]
 
 
@@ -278,9 +279,9 @@ def test_implausibility_counts_what_may_not_change_too() -> None:
 def test_what_lies_on_the_way_to_a_choice_or_behind_it_comes_last() -> None:
     # The second and third go on where the first ends; the fourth goes elsewhere, at a higher price.
     finds = found(np.array([[0.2, 0.0, 0.0], [0.4, 0.0, 0.0], [0.6, 0.1, 0.0], [-1.0, 0.0, 4.0]]))
-    chosen = cp.Selection(redundancy=10.0).select(TASK, finds, 2)[0].tolist()
+    chosen = cp.Selection(redundancy=10.0, repeat=True).select(TASK, finds, 2)[0].tolist()
     assert sorted(chosen) == [0, 3]
-    assert 3 not in cp.Selection(redundancy=0.0, distance=9.0).select(TASK, finds, 2)[0].tolist()
+    assert 3 not in cp.Selection(redundancy=0.0, distance=9.0, repeat=True).select(TASK, finds, 2)[0].tolist()
     assert len(cp.Selection(redundancy=10.0).select(TASK, finds, 4)[0]) == 4
 
 
@@ -345,9 +346,24 @@ def test_more_than_most_are_chosen_where_k_asks_for_them() -> None:
 
 def test_dispersion_takes_what_is_far_from_the_others_and_differs_in_more_features() -> None:
     rows = np.array([[0.1, 0.0, 0.0], [0.2, 0.0, 0.0], [0.1, 3.0, 0.0], [0.1, 0.0, -3.0], [4.0, 0.0, 0.0]])
-    plain = cp.Selection(implausibility=0.0, redundancy=0.0)
+    plain = cp.Selection(implausibility=0.0, redundancy=0.0, repeat=True)
     near = plain.select(TASK, found(rows), 3)[0]
     far = replace(plain, dispersion=20.0).select(TASK, found(rows), 3)[0]
     distance = TASK.known.distance
     assert distance.between(rows[far], rows[far]).sum() > distance.between(rows[near], rows[near]).sum()
     assert div_count(rows[far]) > div_count(rows[near])
+
+
+def test_answers_are_different_actions_and_variants_come_last() -> None:
+    up, further, down, other = [0.2, 0.0, 0.0], [0.3, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 2.0]
+    finds = found(np.array([up, further, down, other]))
+    for setting in (cp.BALANCED, cp.CLOSE, cp.DIVERSE, cp.SPARSE):
+        assert set(setting.select(TASK, finds, 3)[0].tolist()) in ({0, 2, 3}, {1, 2, 3})
+        assert len(setting.select(TASK, finds, 4)[0]) == 4
+    assert set(replace(cp.CLOSE, repeat=True).select(TASK, finds, 2)[0].tolist()) == {0, 1}
+
+
+def test_actions_that_need_less_come_first() -> None:
+    # The first alone is enough, so an action that holds it and more is larger than it has to be.
+    finds = found(np.array([[2.0, 0.0, 0.0], [0.1, 0.0, 0.1], [0.0, 0.0, 3.0]]))
+    assert set(cp.BALANCED.select(TASK, finds, 2)[0].tolist()) == {0, 2}

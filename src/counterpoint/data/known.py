@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint._util.read_only import make_read_only
+from counterpoint.data.combinations import Combinations
 from counterpoint.data.distance import Distance, Embedded
 from counterpoint.data.outputs import is_continuous
 from counterpoint.data.schema import Schema
@@ -64,6 +65,11 @@ class Population:
     def embedded(self) -> Embedded:
         """The rows prepared for measuring."""
         return self.distance.embed(self.rows)
+
+    @cached_property
+    def combinations(self) -> Combinations:
+        """Which pairs of categories occur."""
+        return Combinations.of(self.schema, self.rows)
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Build once, then cache."""

@@ -25,6 +25,7 @@ from counterpoint.explanation.explanations import Explanations
 from counterpoint.model.representation import Sight, Through
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Rule, Search, Task
+from counterpoint.search.why import Why
 
 
 class Explainer(ABC):
@@ -233,6 +234,11 @@ class Explainer(ABC):
         """Choose the places of at most k finds for each instance: here, the nearest ones."""
         order = np.lexsort([task.distance(finds.rows, finds.instance), finds.instance])
         return [order[finds.indices(instance)[: task.k]] for instance in range(len(task))]
+
+    @property
+    def leaves_out(self) -> Why:
+        """Why some finds are not chosen although there is room for them."""
+        return Why.NOT_WORTH_IT
 
     @property
     def codec_(self) -> Codec | None:

@@ -11,21 +11,26 @@ import numpy as np
 from counterpoint.codecs import Codec
 from counterpoint.data.known import Population
 from counterpoint.data.outputs import is_continuous
-from counterpoint.data.types import Indices
+from counterpoint.data.types import Indices, Rows
 from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
 from counterpoint.explainers.base import at_least
 from counterpoint.explainers.fitting import Fitted
 from counterpoint.explanation.explanation import Explanation
+from counterpoint.search.actions import action_ids, cheapest_actions, holds_another
 from counterpoint.search.engine import Lockstep, step
-from counterpoint.search.grouped import cheapest_of_each
 from counterpoint.search.polish import Polish, stretch
 from counterpoint.search.pool import Asking, Finds, Pool
+from counterpoint.search.settle import settle
 from counterpoint.search.surrogate import Surrogate
 from counterpoint.search.task import WIDE, Question, Search, Task
+from counterpoint.search.why import Why
 from counterpoint.selection.selection import BALANCED, Selection
 
 # What searches need is learned at `fit` for at most this many decisions, otherwise when it is needed.
 AHEAD = 10
+
+# Finds are settled in at most this many batches, until k per instance are.
+SETTLING = 3
 
 
 def _default_explainers() -> tuple[Explainer, ...]:
@@ -98,7 +103,7 @@ class Ensemble(Explainer):
     size: int = 10
     instances: float = 0.2
     polish: Polish | None = field(default_factory=Polish)
-    starts: int = 16
+    starts: int = 8
     selection: Selection = BALANCED
     fallback: Explainer | None = field(default_factory=Evolution)
     codec: Codec | None = None
@@ -175,6 +180,8 @@ class Ensemble(Explainer):
         """Run all voices, help where they find too few, and polish what looks best."""
         for voice in self.voices_:
             pool.add(voice.search(task), type(voice.explainer).__name__)
+        # The first round tries single changes, the second pairs of those that do not flip.
+        yield from pool.round()
         yield from pool.round()
         short = pool.counts < 2 * task.k
         if self.fallback is None:
@@ -183,10 +190,41 @@ class Ensemble(Explainer):
         if short.any():
             pool.add(self._help(task, pool, np.flatnonzero(short)), type(self.fallback).__name__)
         yield from pool.finish()
+        if self.polish is not None and self.codec_ is None:
+            yield from self._settle(task, pool)
 
     def choose(self, task: Task, finds: Finds) -> list[Indices]:
         """Select k of the pool for each instance."""
-        return self.selection.select(task, finds, task.k)
+        if self.polish is None or self.codec_ is not None:
+            return self.selection.select(task, finds, task.k)
+        # A row with one change cannot hold a needless one.
+        few = np.bincount(finds.instance[finds.settled], minlength=len(task)) < task.k
+        alone = task.changed(finds.rows, finds.instance).sum(axis=1) == 1
+        ready = np.flatnonzero(finds.settled | (few[finds.instance] & alone))
+        places = ready[~holds_another(task, finds.rows[ready], finds.instance[ready])]
+        return [places[each] for each in self.selection.select(task, finds.take(places), task.k)]
+
+    @property
+    def leaves_out(self) -> Why:
+        """Why some finds are not chosen although there is room for them."""
+        return Why.NEEDLESS if self.selection.fill else Why.NOT_WORTH_IT
+
+    def _settle(self, task: Task, pool: Pool) -> Asking:
+        """Settle the finds that are likely to be chosen, and others where that leaves too few."""
+        for turn in range(SETTLING):
+            finds = pool.finds()
+            left = finds.take(np.flatnonzero(~finds.settled))
+            enough = np.bincount(finds.instance[finds.settled], minlength=len(task)) >= task.k
+            left = left.about(np.flatnonzero(~enough))
+            if not len(left.rows):
+                return
+            chosen = np.concatenate(self.selection.select(task, left, _finalists(task.k, turn)))
+            pool.add(self._settled(task, pool, left.rows[chosen], left.instance[chosen]), "Polish")
+            yield from pool.finish()
+
+    def _settled(self, task: Task, pool: Pool, rows: Rows, instance: Indices) -> Search:
+        """Settle some rows, and let the pool know."""
+        pool.settle(*(yield from settle(task, rows, instance)))
 
     def _help(self, task: Task, pool: Pool, instances: Indices) -> Search:
         """Search further for instances of which few counterfactuals were found, and polish what there is."""
@@ -201,13 +239,17 @@ class Ensemble(Explainer):
         finds = pool.finds().about(instances)
         # Implausibility takes the longest to measure, and polish moves candidates anyway.
         cost = replace(self.selection, implausibility=0.0).costs(task, finds)
-        starts = cheapest_of_each(
-            cost, finds.instance, task.affordable(max(10, self.starts * task.k), 2 * task.k)
-        )
+        most = task.affordable(max(10, self.starts * task.k), 2 * task.k)
+        starts = cheapest_actions(cost, action_ids(task, finds.rows, finds.instance), finds.instance, most)
         pool.add(self.polish.search(task, finds.rows[starts], finds.instance[starts]), "Polish")
         # Where being apart is worth far more than being close and plausible, the ends of ranges are wanted.
         if self.selection.dispersion > 2 * self.selection.distance + self.selection.implausibility:
             pool.add(stretch(task, finds.rows[starts], finds.instance[starts]), "Stretch")
+
+
+def _finalists(k: int, turn: int) -> int:
+    """Tell how many finds to settle for k answers: settling makes some of them equal."""
+    return (2 * k + 1) << turn
 
 
 def _forced_first(task: Task, features: Indices) -> Indices:

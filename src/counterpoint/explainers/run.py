@@ -85,6 +85,11 @@ class Method(Protocol):
 
     seed: int
 
+    @property
+    def leaves_out(self) -> Why:
+        """Why some finds are not chosen although there is room for them."""
+        ...
+
     def gather(self, task: Task, pool: Pool) -> Asking:
         """Fill a pool with counterfactuals."""
         ...
@@ -263,8 +268,8 @@ class Run:
         k, why, count = self._settings.k, stopped or Why.NOT_FOUND, asked
         if found == k:
             return None
-        if found < min(k, seen):
-            why, count = Why.NOT_WORTH_IT, seen
+        if stopped is None and found < min(k, seen):
+            why, count = self._method.leaves_out, seen
         elif stopped is None and not asked:
             why = Why.NOT_ALLOWED
         elif stopped is Why.MAX_ROWS:

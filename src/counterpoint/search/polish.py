@@ -16,7 +16,7 @@ import numpy as np
 from counterpoint._util.duplicates import distinct
 from counterpoint._util.row_blocks import in_blocks
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
-from counterpoint.search.grouped import cheapest_of_each
+from counterpoint.search.actions import action_ids, cheapest_actions
 from counterpoint.search.single_changes import Singles
 from counterpoint.search.surrogate import Surrogate
 from counterpoint.search.task import Question, Refinement, Search, Task
@@ -72,7 +72,13 @@ class Polish:
         # Different starts may end at the same point.
         first, _ = distinct(rows, instance, np.arange(len(instance)))
         rows, instance = rows[first], instance[first]
-        near = cheapest_of_each(task.distance(rows, instance), instance, max(self.nearest, 4 * task.k))
+        # Of each action the nearest comes first, so that many actions are made smaller.
+        near = cheapest_actions(
+            task.distance(rows, instance),
+            action_ids(task, rows, instance),
+            instance,
+            max(self.nearest, 4 * task.k),
+        )
         rows, instance = rows[near], instance[near]
         candidates = restored(task, rows, instance) + exchanged(task, rows, instance)
         rows = yield from improve(task, rows, instance, candidates)

@@ -31,12 +31,16 @@ Asking = Generator[Question, Reply, None]
 
 @dataclass(frozen=True)
 class Finds:
-    """Rows that flip, with their labels and finders, sorted by instance."""
+    """Rows that flip, with their labels and finders, sorted by instance.
+
+    `settled` marks those that have no needless change and are as round as they can be.
+    """
 
     rows: Rows
     instance: Indices
     labels: Labels
     finders: NDArray[np.intp]
+    settled: Mask
 
     @cached_property
     def starts(self) -> Indices:
@@ -55,7 +59,13 @@ class Finds:
 
     def take(self, indices: Indices) -> Finds:
         """Keep some rows, in the given order."""
-        return Finds(self.rows[indices], self.instance[indices], self.labels[indices], self.finders[indices])
+        return Finds(
+            self.rows[indices],
+            self.instance[indices],
+            self.labels[indices],
+            self.finders[indices],
+            self.settled[indices],
+        )
 
 
 class Pool:
@@ -78,6 +88,7 @@ class Pool:
         self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
         self._lockstep = Lockstep(task.decisions[:0])
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
+        self._settled = Question(task.x[:0], np.empty(0, dtype=np.intp))
 
     @property
     def current(self) -> str:
@@ -107,13 +118,24 @@ class Pool:
         """Gather all flips, each once, sorted by instance and then in the order they were found."""
         if not self._kept:
             empty = np.empty(0, dtype=np.intp)
-            return Finds(self.task.x[:0], empty, self.task.decisions[:0], empty)
+            return Finds(self.task.x[:0], empty, self.task.decisions[:0], empty, empty.astype(np.bool_))
         rows, instance, labels, finders = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
         first, _ = self._distinct(rows, instance, np.arange(len(instance)))
         first = first[np.argsort(instance[first], kind="stable")]
-        finds = Finds(rows[first], instance[first], labels[first], finders[first])
-        self._kept = [(finds.rows, finds.instance, finds.labels, finds.finders)]
-        return finds
+        kept = rows[first], instance[first], labels[first], finders[first]
+        self._kept = [kept]
+        return Finds(*kept, self._is_settled(*kept[:2]))
+
+    def settle(self, rows: Rows, instance: Indices) -> None:
+        """Note that rows have no needless change and are as round as they can be."""
+        self._settled = Question(
+            np.concatenate([self._settled.rows, rows]), np.concatenate([self._settled.instance, instance])
+        )
+
+    def _is_settled(self, rows: Rows, instance: Indices) -> Mask:
+        both, whose = (np.concatenate(pair) for pair in zip((rows, instance), self._settled, strict=True))
+        _, same = self._distinct(both, whose, np.arange(len(whose)))
+        return np.isin(same[: len(rows)], same[len(rows) :])
 
     def _ask(self, question: Question) -> Generator[Question, Reply, Labels]:
         """Ask about the admissible rows of a question, each distinct one once, within the budget."""

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from counterpoint._util.row_blocks import CELLS
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Mask, Row, Rows
-from counterpoint.search.grouped import nearest
+from counterpoint.search.actions import action_ids, cheapest_actions, directions, is_minimal
+from counterpoint.search.grouped import cheapest_of_each, nearest
 from counterpoint.search.pool import Finds
 from counterpoint.search.task import Task
 from counterpoint.selection.greedy import cost_scaled_greedy, neighbourhoods, on_one_way, ways
@@ -32,6 +33,16 @@ TOGETHER = 4 * CELLS
 # Plausibility is measured against this many known instances near x, from a sample of this size.
 NEAR = 100
 REFERENCE = 5_000
+
+# The cost of an action that another counterfactual shows to be larger than it has to be.
+NOT_MINIMAL = 1e3
+
+# The cost of needing a second change, if there is room for several answers: each feature that is enough alone
+# should be among them.
+NOT_ALONE = 2.0
+
+# The cost of a pair of categories that no known instance has: more than that of a repeated action.
+NEVER_SEEN = 1e8
 
 # If more features than this change on average, as in images, each change costs less.
 MANY = 8
@@ -62,6 +73,9 @@ class Selection:
     neighbours
         The paper's h: how many members of the pool a choice covers. None means the size of the pool divided
         by k, so that coverage measures diversity for a pool of any size.
+    repeat
+        Whether several answers may be one action: the same features, numbers the same way. If not, variants
+        of an action are chosen only when no other actions are left.
     fill
         Continue by the same marginal gain until k are chosen, even if the objective would stop earlier.
     most
@@ -74,11 +88,12 @@ class Selection:
     """
 
     distance: float = 0.8
-    implausibility: float = 1.5
+    implausibility: float = 2.0
     changes: float = 0.4
     redundancy: float = 0.3
-    dispersion: float = 0.4
+    dispersion: float = 0.0
     neighbours: int | None = None
+    repeat: bool = False
     fill: bool = True
     most: int = 120
 
@@ -91,11 +106,14 @@ class Selection:
 
     def select(self, task: Task, finds: Finds, k: int) -> list[Indices]:
         """Choose at most k finds per instance; returns their indices."""
-        cost = self.costs(task, finds)
-        chosen = [self._cheapest(cost, finds.indices(instance), k) for instance in range(len(task))]
+        cost, action = self.costs(task, finds), action_ids(task, finds.rows, finds.instance)
+        considered = self._considered(cost, action, finds, k)
+        ends = np.searchsorted(finds.instance[considered], np.arange(1, len(task)))
+        chosen = np.split(considered, ends)
         for instances in _alike(chosen, task.x.shape[1]):
             indices = np.stack([chosen[instance] for instance in instances])
-            picks = self._choose(task, task.home[instances], finds.rows[indices], cost[indices], k)
+            same = None if self.repeat else action[indices]
+            picks = self._choose(task, task.home[instances], finds.rows[indices], cost[indices], same, k)
             for instance, pick in zip(instances, picks, strict=True):
                 chosen[instance] = chosen[instance][pick[pick >= 0]]
         return chosen
@@ -108,21 +126,30 @@ class Selection:
         cost = cost + self.distance * _relative(task.distance(rows, instance), instance)
         if self.implausibility:
             cost += self.implausibility * _relative(implausibility(task, finds), instance)
-        return np.asarray(cost)
+        return np.asarray(cost + NEVER_SEEN * task.known.combinations.never_seen(rows, task.x[instance]))
 
-    def _cheapest(self, cost: Row, indices: Indices, k: int) -> Indices:
-        """Keep the cheapest of an instance's finds, cheapest first if some are left out."""
+    def _considered(self, cost: Row, action: Indices, finds: Finds, k: int) -> Indices:
+        """Keep the cheapest finds of each instance, of as many actions as possible unless they may repeat."""
         most = max(self.most, k)
-        return indices if len(indices) <= most else indices[np.argsort(cost[indices], kind="stable")[:most]]
+        if self.repeat:
+            return cheapest_of_each(cost, finds.instance, most)
+        return cheapest_actions(cost, action, finds.instance, most)
 
-    def _choose(self, task: Task, x: Rows, rows: Stack, cost: Rows, k: int) -> Indices:
+    def _choose(
+        self, task: Task, x: Rows, rows: Stack, cost: Rows, action: Indices | None, k: int
+    ) -> Indices:
         """Choose for instances that have the same number of candidates."""
         count, distance = rows.shape[1], task.known.distance.over(np.flatnonzero(~task.rules.frozen))
         embedded = [distance.embed(each) for each in rows]
         away = np.stack([distance.roughly(each, each) for each in embedded])
         h = min(count, self.neighbours or max(2, round(count / k)))
+        if action is not None:
+            ways = directions(rows, x[:, None], task.is_category)[..., ~task.rules.frozen]
+            cost = cost + NOT_MINIMAL * ~is_minimal(ways)
+            if k > 1:
+                cost = cost + NOT_ALONE * ((ways != 0).sum(axis=2) > 1)
         pairs = self._between(x, rows, away, task.is_category, h, k)
-        return cost_scaled_greedy(neighbourhoods(away, h), cost * h, k, self.fill, pairs)
+        return cost_scaled_greedy(neighbourhoods(away, h), cost * h, k, self.fill, pairs, action)
 
     def _between(
         self, x: Rows, rows: Stack, away: Stack, is_category: Mask, h: int, k: int
