@@ -432,9 +432,9 @@ def test_guided_makes_no_pairs_of_what_flips_alone() -> None:
     X = np.random.default_rng(0).normal(size=(300, 3))
 
     def flips(rows: np.ndarray) -> np.ndarray:
-        return (rows[:, 0] > 0.5) | (rows[:, 1] + rows[:, 2] > 2)
+        return (rows[:, 0] > 0.5) | (rows[:, 1] + rows[:, 2] > 1)
 
-    task = pose(X, np.full((1, 3), -0.1), flips)
+    task = pose(X, np.full((1, 3), -0.9), flips)
     _, pairs = drive(cp.Guided().search(task), flips)
     assert (pairs.rows[:, 0] <= task.x[0, 0]).all()  # rising alone is enough
     assert flips(pairs.rows).any()

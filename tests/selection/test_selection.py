@@ -279,7 +279,7 @@ def test_implausibility_counts_what_may_not_change_too() -> None:
 def test_what_lies_on_the_way_to_a_choice_or_behind_it_comes_last() -> None:
     # The second and third go on where the first ends; the fourth goes elsewhere, at a higher price.
     finds = found(np.array([[0.2, 0.0, 0.0], [0.4, 0.0, 0.0], [0.6, 0.1, 0.0], [-1.0, 0.0, 4.0]]))
-    chosen = cp.Selection(redundancy=10.0, repeat=True).select(TASK, finds, 2)[0].tolist()
+    chosen = cp.Selection(redundancy=10.0, dispersion=0.4, repeat=True).select(TASK, finds, 2)[0].tolist()
     assert sorted(chosen) == [0, 3]
     assert 3 not in cp.Selection(redundancy=0.0, distance=9.0, repeat=True).select(TASK, finds, 2)[0].tolist()
     assert len(cp.Selection(redundancy=10.0).select(TASK, finds, 4)[0]) == 4
@@ -355,7 +355,7 @@ def test_dispersion_takes_what_is_far_from_the_others_and_differs_in_more_featur
 
 
 def test_answers_are_different_actions_and_variants_come_last() -> None:
-    up, further, down, other = [0.2, 0.0, 0.0], [0.3, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 2.0]
+    up, further, down, other = [-0.8, 0.0, 0.0], [-0.7, 0.0, 0.0], [-2.0, 0.0, 0.0], [-1.0, 0.0, 2.0]
     finds = found(np.array([up, further, down, other]))
     for setting in (cp.BALANCED, cp.CLOSE, cp.DIVERSE, cp.SPARSE):
         assert set(setting.select(TASK, finds, 3)[0].tolist()) in ({0, 2, 3}, {1, 2, 3})
@@ -365,5 +365,5 @@ def test_answers_are_different_actions_and_variants_come_last() -> None:
 
 def test_actions_that_need_less_come_first() -> None:
     # The first alone is enough, so an action that holds it and more is larger than it has to be.
-    finds = found(np.array([[2.0, 0.0, 0.0], [0.1, 0.0, 0.1], [0.0, 0.0, 3.0]]))
+    finds = found(np.array([[2.0, 0.0, 0.0], [-0.9, 0.0, 0.1], [-1.0, 0.0, 3.0]]))
     assert set(cp.BALANCED.select(TASK, finds, 2)[0].tolist()) == {0, 2}
