@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from counterpoint.metrics.evaluate import evaluate
     from counterpoint.model.adapters import KerasModel, OnnxModel, TorchModel
     from counterpoint.model.blackbox import ModelError
-    from counterpoint.model.target import Between
+    from counterpoint.model.target import Between, Probability
     from counterpoint.saving import load, save
     from counterpoint.search.polish import Polish
     from counterpoint.search.task import Question, Search, Task
@@ -61,7 +61,7 @@ __all__ = [
     "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SPARSE", "VARIED", "Autoencoder", "Between",
     "BruteForce", "CaseBased", "Codec", "Ensemble", "Evolution", "Explainer", "Explanation",
     "Explanations", "Feature", "Guided", "Identity", "IncompleteError", "InvalidError", "KerasModel",
-    "Kernel", "ModelError", "Neighbours", "OnnxModel", "Polish", "Problem", "Question", "Schema",
+    "Kernel", "ModelError", "Neighbours", "OnnxModel", "Polish", "Probability", "Problem", "Question", "Schema",
     "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets",
     "evaluate", "explain", "load", "save", "testing",
 ]
@@ -81,7 +81,7 @@ _NAMES = {
     "metrics.evaluate": "evaluate",
     "model.adapters": "KerasModel OnnxModel TorchModel",
     "model.blackbox": "ModelError",
-    "model.target": "Between",
+    "model.target": "Between Probability",
     "saving": "load save",
     "search.polish": "Polish",
     "search.task": "Question Search Task",

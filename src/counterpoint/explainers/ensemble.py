@@ -143,6 +143,12 @@ class Ensemble(Explainer):
                 step(voice.search(task), None)
             Surrogate.of(task)
 
+    def _voices(self, known: Population) -> list[Voice]:
+        """Give the voices drawn at `fit`, or draw them from the same instances with other outputs."""
+        if known.labels is self.fitted_.known.labels:
+            return self.voices_
+        return known.once(("voices", repr(self)), lambda: self._draw(known))
+
     def _draw(self, known: Population) -> list[Voice]:
         """Draw the voices: their kinds, instances and features."""
         rng = np.random.default_rng([self.seed, 1])
@@ -173,7 +179,7 @@ class Ensemble(Explainer):
 
     def gather(self, task: Task, pool: Pool) -> Asking:
         """Run all voices, help where they find too few, and polish what looks best."""
-        for voice in self.voices_:
+        for voice in self._voices(task.known):
             pool.add(voice.search(task), type(voice.explainer).__name__)
         yield from pool.round()
         short = pool.counts < 2 * task.k

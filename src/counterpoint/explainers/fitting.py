@@ -134,6 +134,23 @@ class Fitted:
         """Give the same, seen through another view."""
         return self if view is self.view else replace(self, blackbox=self.blackbox.seen_by(view))
 
+    def facing(self, target: Target) -> Fitted:
+        """Give the same, with the outputs that a target is about: for `Probability`, probabilities.
+
+        The model is asked for the probabilities of the known instances once per set of classes.
+        """
+        if target.probability is None:
+            return self
+        classes = target.probability.classes
+        blackbox = self.blackbox.giving_probability(classes)
+        instances = self.view.known(self.known.rows)
+
+        def labelled() -> Population:
+            labels = blackbox.about(instances).predict(self.known.rows, np.arange(len(self.known.rows)))
+            return Population(self.known.schema, self.known.rows, labels, self.known.distance)
+
+        return replace(self, blackbox=blackbox, known=self.known.once(("probability", classes), labelled))
+
     def task(
         self,
         rows: Rows,

@@ -103,7 +103,8 @@ class Run:
 
     def __init__(self, method: Method, fitted: Fitted, settings: Settings, sight: Sight) -> None:
         sight, self._places = sight.split()
-        self._method, self._fitted, self._settings = method, fitted.through(sight.view), settings
+        self._method, self._settings = method, settings
+        self._fitted = fitted.facing(settings.target).through(sight.view)
         self._instances, self._skipped = sight.instances, sight.problems
         self._decisions: list[Any] = [None] * len(self._instances.rows)
         self._done: dict[int, Explanation] = {}
@@ -287,6 +288,7 @@ class Run:
             k=self._settings.k,
             target=str(self._settings.target),
             classes=self._settings.target.classes,
+            probability=self._settings.target.probability,
             codec=self._fitted.view.name,
             **(defaults | facts),
         )

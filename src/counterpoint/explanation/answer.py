@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Labels, Row, Rows
 from counterpoint.explanation.shortfall import Shortfall
+from counterpoint.model.target import Probability
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,6 +32,7 @@ class Answer:
     target: str = "any other decision"
     codec: str = ""
     classes: tuple[Any, ...] = ()
+    probability: Probability | None = None
 
     def __post_init__(self) -> None:
         if len({row.tobytes() for row in self.rows}) < len(self.rows):

@@ -55,6 +55,9 @@ class Explanation(Answer):
         The codec of images and series, in words.
     classes
         The classes asked for; empty if the target names none.
+    probability
+        The probability asked for, if the model was to decide by probabilities: `decision` and `labels` are
+        then the probabilities of its classes.
 
     Examples
     --------
@@ -132,12 +135,12 @@ class Explanation(Answer):
     def sentences(self) -> list[str]:
         """Describe each counterfactual in one sentence."""
         if self.schema.form.shape:
-            return wording.cell_sentences(self.row, self.rows, self.decision, self.labels)
-        return wording.sentences(self.schema, self.row, self.rows, self.decision, self.labels)
+            return wording.cell_sentences(self.row, self.rows, self.decision, self.labels, self._word)
+        return wording.sentences(self.schema, self.row, self.rows, self.decision, self.labels, self._word)
 
     def card(self, *more: cards.Line) -> cards.Card:
         """Gather what is shown of the answer, with further lines below the decision."""
-        word = wording.decision_word(self.decision, self.labels)
+        word = self._word
         before, *after = wording.decision_texts(self.decision, self.labels)
         outcome = [
             cards.Line(word, before, tuple(after)),
@@ -146,7 +149,10 @@ class Explanation(Answer):
             cards.Line("found by", "", tuple(self.found_by)),
         ]
         facts = (
-            (word.capitalize(), wording.decision_texts(self.decision, self.labels[:0], quote=True)[0]),
+            (
+                word[:1].upper() + word[1:],
+                wording.decision_texts(self.decision, self.labels[:0], quote=True)[0],
+            ),
             ("Wanted", self.target),
             ("Found", f"{len(self)} of {self.k}"),
             *([("Seen through", self.codec)] if self.codec else []),
@@ -175,6 +181,13 @@ class Explanation(Answer):
             return self.card()
         share = changed(self.rows, self.row).mean(axis=1)
         return self.card(cards.Line("cells changed", "", tuple(f"{each:.1%}" for each in share)))
+
+    @property
+    def _word(self) -> str:
+        """What the model's output is, in words."""
+        if self.probability is not None:
+            return f"probability of {self.probability.named}"
+        return wording.decision_word(self.decision, self.labels)
 
     @property
     def _views(self) -> plots.Views:

@@ -15,6 +15,7 @@ from counterpoint.data.schema import Schema
 from counterpoint.explanation.answer import Answer
 from counterpoint.explanation.shortfall import Shortfall
 from counterpoint.explanation.stacked import Stack
+from counterpoint.model.target import Probability
 from counterpoint.search.why import Why
 
 A = TypeVar("A", bound=Answer)
@@ -130,7 +131,21 @@ def _own_to_plain(answer: Answer) -> dict[str, Any]:
         "target": answer.target,
         "classes": [_label_to_plain(each) for each in answer.classes],
         "codec": answer.codec,
+        "probability": _probability_to_plain(answer.probability),
     }
+
+
+def _probability_to_plain(wanted: Probability | None) -> list[Any] | None:
+    if wanted is None:
+        return None
+    return [[_label_to_plain(each) for each in wanted.classes], wanted.at_least, wanted.at_most]
+
+
+def _probability_from_plain(plain: list[Any] | None) -> Probability | None:
+    if plain is None:
+        return None
+    classes, at_least, at_most = plain
+    return Probability([storage.value_from_plain(each) for each in classes], at_least, at_most)
 
 
 def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) -> Iterator[A]:
@@ -159,6 +174,7 @@ def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) ->
             target=own["target"],
             classes=tuple(storage.value_from_plain(each) for each in own.get("classes", ())),
             codec=own["codec"],
+            probability=_probability_from_plain(own.get("probability")),
         )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from counterpoint.data.types import Indices, Labels, Rows
 from counterpoint.model.adapters import ask
+from counterpoint.model.adapters.probability import ClassProbability
 from counterpoint.model.representation import Instances, View
 from counterpoint.model.tree_models import is_made_of_trees
 
@@ -96,6 +97,14 @@ class BlackBox:
         """Return the same black box for rows of another view, with a shared count."""
         box = copy(self)
         box.view = view
+        return box
+
+    def giving_probability(self, classes: tuple[Any, ...]) -> BlackBox:
+        """Return a black box whose output is the probability of some classes, by `predict_proba`."""
+        box = copy(self)
+        box.model = ClassProbability(_owner(self.model), classes).check()
+        box._ask = box.model.predict
+        box.count, box._ever, box._depends, box._good = Count(), Count(), {}, None
         return box
 
     def scores(self, rows: Rows, instance: Indices) -> NDArray[Any] | None:

@@ -97,6 +97,10 @@ class View(Protocol):
         """Decode rows into cells."""
         ...
 
+    def known(self, rows: Rows) -> Instances:
+        """Make the rows of known instances into instances."""
+        ...
+
     def distance(self, rows: Rows) -> Distance:
         """Learn the distance between rows from known ones."""
         ...
@@ -137,6 +141,10 @@ class Direct:
     def cells(self, rows: Rows, about: Instances, instance: Indices) -> Rows:
         """Return the rows themselves."""
         return rows
+
+    def known(self, rows: Rows) -> Instances:
+        """Make the rows of known instances into instances."""
+        return Instances(rows, rows)
 
     def distance(self, rows: Rows) -> Distance:
         """Learn the paper's mixed distance."""
@@ -242,6 +250,10 @@ class Through:
         if not len(rows):
             return about.cells[:0]
         return np.asarray(self.decode(rows, about, instance).reshape(len(rows), -1), dtype=np.float64)
+
+    def known(self, rows: Rows) -> Instances:
+        """Make the rows of known instances into instances: what the codec decodes them to."""
+        return Instances(self._held(self._decoded(rows)).astype(np.float64), rows)
 
     def distance(self, rows: Rows) -> Distance:
         """Learn a distance of rows that approximates the Euclidean distance of what they decode to."""

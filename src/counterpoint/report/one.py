@@ -86,6 +86,7 @@ def one(explanation: Explanation, explainer: Explainer, *, target: Any = None, s
             "The explanation has other features than the explainer; give the explainer that made it."
         )
     wanted = _wanted(explanation, fitted, target)
+    fitted = fitted.facing(wanted)
     shaped = bool(fitted.schema.form.shape)
     x, rows = _rows(explanation, fitted)
     if shaped:
@@ -116,7 +117,7 @@ def _wanted(explanation: Explanation, fitted: Fitted, target: Any) -> Target:
     known = (
         [] if continuous else list(dict.fromkeys([*np.unique(labels).tolist(), *fitted.blackbox.classes()]))
     )
-    target = list(explanation.classes) or None if target is None else target
+    target = explanation.probability or list(explanation.classes) or None if target is None else target
     if target is not None or not continuous:
         wanted = Target.of(target, known, continuous)
         if str(wanted) == explanation.target:
@@ -147,7 +148,7 @@ def _measured(explanation: Explanation, explainer: Explainer, wanted: Target, se
         explanation.rows,
         explanation.row,
         explanation.decision,
-        explainer.fitted_.known,
+        explainer.fitted_.facing(wanted).known,
         k=explanation.k,
         schema=explainer.fitted_.schema,
         flips=wanted.flips,

@@ -176,8 +176,10 @@ def decision_word(decision: Any, labels: Labels) -> str:
     return "output" if any(is_continuous(output) for output in outputs) else "decision"
 
 
-def sentences(schema: Schema, row: Row, rows: Rows, decision: Any, labels: Labels) -> list[str]:
-    """Describe each counterfactual in one sentence.
+def sentences(
+    schema: Schema, row: Row, rows: Rows, decision: Any, labels: Labels, word: str | None = None
+) -> list[str]:
+    """Describe each counterfactual in one sentence; `word` says what the model's output is.
 
     Examples
     --------
@@ -188,7 +190,7 @@ def sentences(schema: Schema, row: Row, rows: Rows, decision: Any, labels: Label
     "If age were 45 instead of 31 and job were 'smith' instead of 'clerk', the decision would be 'good'
     instead of 'bad'."
     """
-    word = decision_word(decision, labels)
+    word = word or decision_word(decision, labels)
     masks = changed(rows, row)
     return [
         f"If {_changes_text(schema, row, rows[i], masks[i])}, "
@@ -197,7 +199,7 @@ def sentences(schema: Schema, row: Row, rows: Rows, decision: Any, labels: Label
     ]
 
 
-def cell_sentences(row: Row, rows: Rows, decision: Any, labels: Labels) -> list[str]:
+def cell_sentences(row: Row, rows: Rows, decision: Any, labels: Labels, word: str | None = None) -> list[str]:
     """Describe each counterfactual of an image or a series in one sentence.
 
     Examples
@@ -205,7 +207,7 @@ def cell_sentences(row: Row, rows: Rows, decision: Any, labels: Labels) -> list[
     >>> cell_sentences(np.zeros(4), np.array([[0.0, 0, 1, 0]]), 7, np.array([9]))
     ['If 1 of 4 cells were different, the decision would be 9 instead of 7.']
     """
-    word = decision_word(decision, labels)
+    word = word or decision_word(decision, labels)
     return [
         f"If {count} of {len(row)} cells were different, "
         f"{_outcome_text(word, *decision_texts(decision, labels[i : i + 1], quote=True))}."
