@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from counterpoint.explainers.run import IncompleteError
     from counterpoint.explanation.explanation import Explanation
     from counterpoint.explanation.explanations import Explanations
+    from counterpoint.explanation.nearest_miss import NearestMiss
     from counterpoint.explanation.shortfall import Shortfall
     from counterpoint.metrics.evaluate import evaluate
     from counterpoint.model.adapters import KerasModel, OnnxModel, TorchModel
@@ -61,9 +62,9 @@ __all__ = [
     "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SPARSE", "VARIED", "Autoencoder", "Between",
     "BruteForce", "CaseBased", "Codec", "Ensemble", "Evolution", "Explainer", "Explanation",
     "Explanations", "Feature", "Guided", "Identity", "IncompleteError", "InvalidError", "KerasModel",
-    "Kernel", "ModelError", "Neighbours", "OnnxModel", "Polish", "Probability", "Problem", "Question", "Schema",
-    "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets",
-    "evaluate", "explain", "load", "save", "testing",
+    "Kernel", "ModelError", "NearestMiss", "Neighbours", "OnnxModel", "Polish", "Probability", "Problem",
+    "Question", "Schema", "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree",
+    "Why", "datasets", "evaluate", "explain", "load", "save", "testing",
 ]
 # fmt: on
 
@@ -77,6 +78,7 @@ _NAMES = {
     "explainers.run": "IncompleteError",
     "explanation.explanation": "Explanation",
     "explanation.explanations": "Explanations",
+    "explanation.nearest_miss": "NearestMiss",
     "explanation.shortfall": "Shortfall",
     "metrics.evaluate": "evaluate",
     "model.adapters": "KerasModel OnnxModel TorchModel",

@@ -16,11 +16,13 @@ from counterpoint.data.types import Indices, Labels, Mask, Rows
 from counterpoint.explainers.fitting import Fitted
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
+from counterpoint.explanation.nearest_miss import NearestMiss
 from counterpoint.explanation.shortfall import Shortfall
 from counterpoint.model.representation import Sight
 from counterpoint.model.target import Target
 from counterpoint.search.edges import Found, keep_off_edges
 from counterpoint.search.engine import Budget, label, run
+from counterpoint.search.misses import Miss, Missing, nearest_misses
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Question, Rule, Task
 from counterpoint.search.why import Why
@@ -111,6 +113,7 @@ class Run:
         self._failed: dict[int, Exception] = {}
         self._searching: set[int] = set()
         self._found: list[Found] = []
+        self._misses: dict[int, Miss] = {}
         self._blackbox = self._fitted.blackbox.about(self._instances)
 
     def explanations(self, progress: bool) -> Explanations:
@@ -181,9 +184,33 @@ class Run:
     def _finish(self) -> None:
         """Make what was chosen for the instances of a wave into explanations, once it holds in any batch."""
         keep_off_edges(self._found, self._blackbox, self._method.choose, self._settings.budget)
+        self._find_misses()
         for found in self._found:
             self._explain(found)
         self._found = []
+
+    def _find_misses(self) -> None:
+        """Find what came nearest for the instances without any counterfactual."""
+        budget, missing = self._settings.budget, []
+        for found in self._found:
+            empty = [i for i, picked in enumerate(found.chosen) if not len(picked)]
+            left = None if budget.rows is None else budget.rows - found.pool.asked - found.checks
+            tried = found.pool.misses.of(np.setdiff1d(empty, list(found.pool.failed)), left)
+            if tried is not None:
+                missing.append((found, Missing(found.instances, found.task, tried)))
+        blackbox = self._blackbox if budget.seconds_left() > 0 else None
+        self._misses, asked = nearest_misses([group for _, group in missing], blackbox)
+        for found, group in missing if asked else ():
+            found.checks += np.bincount(group.tried.instance, minlength=len(found.task))
+
+    def _miss(self, place: int) -> NearestMiss | None:
+        """Show what came nearest to a counterfactual of an instance, if anything is known."""
+        miss = self._misses.get(place)
+        if miss is None:
+            return None
+        cells = self._fitted.view.cells(miss.row[None], self._instances, np.array([place]))[0]
+        x = self._instances.cells[place]
+        return NearestMiss(self._fitted.schema, x, cells, miss.decision, miss.standing)
 
     def _explain(self, found: Found) -> None:
         """Make what was chosen for a group of instances into explanations."""
@@ -207,6 +234,7 @@ class Run:
                 shortfall=self._shortfall(
                     len(places), len(finds.indices(instance)), asked, pool.stopped.get(instance)
                 ),
+                nearest_miss=self._miss(place),
                 model_calls=1 + int(pool.calls[instance] + (found.checks[instance] > 0)),
                 model_rows=1 + asked + int(found.checks[instance]),
             )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Labels, Row, Rows
+from counterpoint.explanation.nearest_miss import NearestMiss
 from counterpoint.explanation.shortfall import Shortfall
 from counterpoint.model.target import Probability
 
@@ -33,6 +34,7 @@ class Answer:
     codec: str = ""
     classes: tuple[Any, ...] = ()
     probability: Probability | None = None
+    nearest_miss: NearestMiss | None = None
 
     def __post_init__(self) -> None:
         if len({row.tobytes() for row in self.rows}) < len(self.rows):

@@ -58,6 +58,9 @@ class Explanation(Answer):
     probability
         The probability asked for, if the model was to decide by probabilities: `decision` and `labels` are
         then the probabilities of its classes.
+    nearest_miss
+        If there is no counterfactual, the tried row with the best score, where the model has scores. It is
+        not a counterfactual.
 
     Examples
     --------
@@ -157,7 +160,7 @@ class Explanation(Answer):
             ("Found", f"{len(self)} of {self.k}"),
             *([("Seen through", self.codec)] if self.codec else []),
         )
-        note = str(self.shortfall or "")
+        note = self._note
         if self.schema.form.shape:
             return cards.Card(facts, (), (), tuple(outcome), note)
         return cards.card(facts, self.schema, self.row, self.rows, outcome, note)
@@ -183,6 +186,12 @@ class Explanation(Answer):
         return self.card(cards.Line("cells changed", "", tuple(f"{each:.1%}" for each in share)))
 
     @property
+    def _note(self) -> str:
+        """Why there are fewer than k, and what came nearest if there is none."""
+        parts = (self.shortfall, self.nearest_miss)
+        return ". ".join(str(part) for part in parts if part is not None)
+
+    @property
     def _word(self) -> str:
         """What the model's output is, in words."""
         if self.probability is not None:
@@ -192,7 +201,7 @@ class Explanation(Answer):
     @property
     def _views(self) -> plots.Views:
         shape = self.schema.form.shape
-        note = str(self.shortfall or "")
+        note = self._note
         return plots.Views(
             plots.kind_of(shape),
             self.x,

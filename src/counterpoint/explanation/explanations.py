@@ -212,6 +212,7 @@ def _joined(items: Sequence[Explanation]) -> tuple[Schema, tuple[Explanation, ..
             schema=schema,
             row=recode(item.row, item.schema, schema),
             rows=recode(item.rows, item.schema, schema),
+            nearest_miss=item.nearest_miss and item.nearest_miss.recoded(schema),
         )
         for item in items
     )

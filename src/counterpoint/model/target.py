@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from counterpoint.data.types import Labels, Mask
+from counterpoint.data.types import Labels, Mask, Row
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,15 @@ class Between:
                 f"different, or give a function from outputs to a mask."
             )
         return np.asarray((output >= self.low) & (output <= self.high))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval."""
+        return float(self.low), float(self.high)
+
+    def shortage(self, output: Labels) -> Row:
+        """Compute how far outputs are from the interval; 0 inside."""
+        return _outside(output, *self.ends)
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,15 @@ class Probability:
         return np.asarray(high_enough & ((exact <= self.at_most) | (self.at_most >= 1)))
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval."""
+        return float(self.at_least), float(self.at_most)
+
+    def shortage(self, output: Labels) -> Row:
+        """Compute how far probabilities are from the interval; 0 inside."""
+        return _outside(output, *self.ends)
+
+    @property
     def named(self) -> str:
         """The classes in words."""
         return " or ".join(map(repr, self.classes))
@@ -110,6 +128,12 @@ class Probability:
         ends += [f"at_most={self.at_most!r}"] if self.at_most < 1 else []
         classes = self.classes[0] if len(self.classes) == 1 else list(self.classes)
         return f"Probability({', '.join([repr(classes), *ends])})"
+
+
+def _outside(output: Labels, low: float, high: float) -> Row:
+    """Compute how far numbers are outside an interval."""
+    numbers = np.asarray(output, dtype=np.float64)
+    return np.asarray(np.maximum(0.0, np.maximum(low - numbers, numbers - high)))
 
 
 @dataclass(frozen=True)
@@ -155,6 +179,21 @@ class Target:
         if self.classes:
             return np.isin(labels, self.classes)
         return np.asarray(labels != decision)
+
+    def shortage(self, output: Labels) -> Row | None:
+        """Compute how far outputs are from what is wanted; None if they are classes, or a function decides."""
+        return self.test.shortage(output) if isinstance(self.test, Between | Probability) else None
+
+    def among(self, classes: Sequence[Any], decision: Any) -> Mask:
+        """Tell which of some classes are wanted instead of a decision."""
+        wanted = [each in self.classes if self.classes else each != decision for each in classes]
+        return np.array(wanted, dtype=np.bool_)
+
+    def needed(self, output: float) -> float:
+        """Find the end of the wanted interval that an output would have to reach."""
+        assert isinstance(self.test, Between | Probability)
+        low, high = self.test.ends
+        return low if output < low else high
 
     @property
     def probability(self) -> Probability | None:

@@ -21,6 +21,7 @@ from counterpoint.data.types import Indices, Labels, Mask, Rows
 from counterpoint.model.blackbox import ModelError
 from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply
 from counterpoint.search.grouped import before_each
+from counterpoint.search.misses import Misses
 from counterpoint.search.task import Question, Task
 from counterpoint.search.why import Why
 
@@ -77,6 +78,7 @@ class Pool:
         self.stopped: dict[int, Why] = {}
         self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
         self._lockstep = Lockstep(task.decisions[:0])
+        self.misses = Misses(task)
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
 
     @property
@@ -184,6 +186,7 @@ class Pool:
             few = changed(rows[keep], self.task.x[instance[keep]]).sum(axis=1) <= self.task.max_changes
             keep = keep[few]
         self.counts += np.bincount(instance[keep], minlength=len(self.task))
+        self.misses.add(rows, instance, labels, self.counts == 0)
         self._kept.append((rows[keep], instance[keep], labels[keep], owners[keep]))
         return labels
 

@@ -16,6 +16,7 @@ from counterpoint.data.distance import changed
 from counterpoint.data.outputs import is_continuous
 from counterpoint.data.schema import Feature, Schema
 from counterpoint.data.types import Labels, Row, Rows
+from counterpoint.model.scores import Standing
 
 T = TypeVar("T")
 
@@ -213,6 +214,34 @@ def cell_sentences(row: Row, rows: Rows, decision: Any, labels: Labels, word: st
         f"{_outcome_text(word, *decision_texts(decision, labels[i : i + 1], quote=True))}."
         for i, count in enumerate(changed(rows, row).sum(axis=1).tolist())
     ]
+
+
+def miss_sentence(schema: Schema, x: Row, row: Row, standing: Standing) -> str:
+    """Describe a nearest miss: what it changes, the score that it gets, and the score that is needed."""
+    mask = changed(row[None], x)[0]
+    if schema.form.shape:
+        changes = f"{int(mask.sum())} of {len(row)} cells were different"
+    else:
+        changes = _changes_text(schema, x, row, mask)
+    return f"The nearest miss is not a counterfactual: if {changes}, {_standing_text(standing)}."
+
+
+def _standing_text(standing: Standing) -> str:
+    """Describe a score: "the probability of 'granted' would be 0.46, and more than 0.5 is needed"."""
+    what = f"the {standing.kind}"
+    what += f" of {' or '.join(map(repr, standing.wanted))}" if standing.wanted else ""
+    if standing.needed is None:
+        return f"{what} would be {number_text(standing.score, digits=3)}, and the decision the same"
+    score, needed = _apart([standing.score, standing.needed], lambda value, _: number_text(value, digits=3))
+    if score == needed:
+        score, needed = number_texts([standing.score, standing.needed])
+    if standing.rival is None:
+        limit = f"at {'least' if standing.score < standing.needed else 'most'} {needed} is needed"
+    elif standing.needed not in (0.0, 0.5):
+        limit = f"that of {standing.rival!r} {needed}"
+    else:
+        limit = f"more than {needed} is needed"
+    return f"{what} would be {score}, and {limit}"
 
 
 def _changes_text(schema: Schema, row: Row, other: Row, mask: Any) -> str:
