@@ -55,6 +55,8 @@ class Explanation(Answer):
         The codec of images and series, in words.
     classes
         The classes asked for; empty if the target names none.
+    limits
+        The constraints given with the question, in place of those given to `fit`; not written to JSON.
 
     Examples
     --------
