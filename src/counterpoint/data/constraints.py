@@ -145,6 +145,12 @@ class Rules:
         )
 
     @cached_property
+    def key(self) -> bytes:
+        """Equal for equal constraints."""
+        parts = (self.frozen, self.low, self.high, self.rising, self.falling, self.may_lose)
+        return b"".join(each.tobytes() for each in (*parts, self.limited, self.categories.may_take))
+
+    @cached_property
     def has_categories(self) -> bool:
         """Whether any feature is categorical."""
         return bool(self.is_category.any())

@@ -76,8 +76,8 @@ class Schema:
         if not columns or not len(columns[0]):
             size = f"{len(columns[0]) if columns else 0} rows and {len(columns)} columns"
             raise ValueError(f"X must contain at least one known instance and one feature, got {size}.")
-        named = set(_resolve(categorical or (), form, "categorical"))
-        frozen = set(_resolve(immutable, form, "immutable"))
+        named = set(resolve(categorical or (), form, "categorical"))
+        frozen = set(resolve(immutable, form, "immutable"))
         features = tuple(
             _infer_feature(form, index, column, name in named, name in frozen)
             for index, (name, column) in enumerate(zip(form.names, columns, strict=True))
@@ -108,10 +108,10 @@ class Schema:
             raise ValueError(
                 f'missing must be "keep" (no value of x goes missing) or "allow", got {missing!r}.'
             )
-        frozen = set(_resolve(immutable, self.form, "immutable"))
-        rising = set(_resolve(increase, self.form, "increase"))
-        falling = set(_resolve(decrease, self.form, "decrease"))
-        limits = _resolve_ranges(ranges or {}, self)
+        frozen = set(resolve(immutable, self.form, "immutable"))
+        rising = set(resolve(increase, self.form, "increase"))
+        falling = set(resolve(decrease, self.form, "decrease"))
+        limits = resolve_ranges(ranges or {}, self)
         changed = []
         for feature in self.features:
             name, way = feature.name, feature.direction
@@ -142,7 +142,7 @@ class Schema:
         >>> schema.replace("amount", step=100).features[0].step
         100
         """
-        (name,) = _resolve([name], self.form, "name")
+        (name,) = resolve([name], self.form, "name")
         features = [replace(f, **changes) if f.name == name else f for f in self.features]
         return replace(self, features=tuple(features))
 
@@ -181,6 +181,21 @@ class Schema:
     def actionable(self) -> tuple[int, ...]:
         """The indices of the features that may change: the paper's A."""
         return tuple(i for i, feature in enumerate(self.features) if not feature.immutable)
+
+    def freeing(self, names: Iterable[Any]) -> Schema:
+        """Return a schema in which some immutable features may change, so that they hold known values only.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"age": [31, 45], "name": ["ann", "bob"]})
+        >>> free = Schema.infer(people, immutable=["name"]).freeing(["name"])
+        >>> free.read(people.replace("bob", "eve")).problems[0].value
+        'eve'
+        """
+        free = set(names)
+        features = (replace(f, immutable=False) if f.name in free else f for f in self.features)
+        return replace(self, features=tuple(features))
 
     def read(self, X: Any, what: str = "X") -> TableReading:
         """Read a table: its rows, what they mean, and the values that cannot be read.
@@ -407,7 +422,7 @@ def _are_bools(categories: Sequence[Any]) -> bool:
     return bool(categories) and all(isinstance(category, bool) for category in categories)
 
 
-def _resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any]:
+def resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any]:
     """Check that names are features; columns of an array may also be named by their index."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"{argument} must be a list of feature names, got {names!r}.")
@@ -430,11 +445,11 @@ def _resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any
     return resolved
 
 
-def _resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tuple[Any, ...]]:
+def resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tuple[Any, ...]]:
     """Read the admissible values per feature."""
     if not isinstance(ranges, Mapping):
         raise TypeError(f"ranges must map feature names to admissible values, got {ranges!r}.")
-    names = _resolve(ranges, schema.form, "ranges")
+    names = resolve(ranges, schema.form, "ranges")
     features = {feature.name: feature for feature in schema.features}
     limits = {}
     for name, admissible in zip(names, ranges.values(), strict=True):

@@ -140,6 +140,10 @@ class Explainer(ABC):
         max_changes: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
+        immutable: Iterable[Any] | None = None,
+        ranges: Mapping[Any, Sequence[Any]] | None = None,
+        increase: Iterable[Any] | None = None,
+        decrease: Iterable[Any] | None = None,
     ) -> Explanation:
         """Explain one decision by at most k counterfactuals.
 
@@ -158,10 +162,18 @@ class Explainer(ABC):
             The most rows to give to the model; then the best found so far is returned.
         max_seconds
             After this many seconds the model is not asked again, and the best found so far is returned.
+        immutable, ranges, increase, decrease
+            What this person may change, for tables. Each replaces what `fit` was given under the same name;
+            None leaves it as fitted. Nothing is learned again.
         """
         fitted = self._fitted()
-        instance = fitted.view.read_one(x).valid("x")
-        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
+        instance = fitted.view.read_one(x)
+        limits = fitted.read_limits(
+            1, immutable=immutable, ranges=ranges, increase=increase, decrease=decrease
+        )
+        instance = instance.with_problems(fitted.problems_of(limits, lambda schema: schema.read_one(x)))
+        instance.valid("x")
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits)
         try:
             return self._explain(instance, settings, False)[0]
         except IncompleteError as error:
@@ -176,6 +188,10 @@ class Explainer(ABC):
         max_changes: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
+        immutable: Iterable[Any] | None = None,
+        ranges: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
+        increase: Iterable[Any] | None = None,
+        decrease: Iterable[Any] | None = None,
         invalid: Literal["raise", "skip"] = "raise",
         progress: bool = True,
     ) -> Explanations:
@@ -183,6 +199,9 @@ class Explainer(ABC):
 
         Parameters are as for `explain`. `max_rows` is for each instance, `max_seconds` for all of them
         together. If X is a pandas frame, the answers keep the labels of its index.
+
+        `immutable`, `ranges`, `increase` and `decrease` are for all instances, or a list with one entry per
+        row of X: ``immutable=[["age"], None]`` keeps the age of the first, and leaves the second as fitted.
 
         Rows that cannot be explained, such as one with a category that was never seen, raise an
         `InvalidError` that names them all. With `invalid="skip"` they are left out, `Explanations.skipped`
@@ -193,9 +212,17 @@ class Explainer(ABC):
         if invalid not in ("raise", "skip"):
             raise ValueError(f'invalid must be "raise" or "skip", got {invalid!r}.')
         instances = fitted.view.read(X)
+        limits = fitted.read_limits(
+            len(instances.instances.rows),
+            immutable=immutable,
+            ranges=ranges,
+            increase=increase,
+            decrease=decrease,
+        )
+        instances = instances.with_problems(fitted.problems_of(limits, lambda schema: schema.read(X)))
         if invalid == "raise":
             instances.valid()
-        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits)
         return self._explain(instances, settings, progress)
 
     def problems(self, X: Any) -> list[Problem]:

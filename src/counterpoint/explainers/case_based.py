@@ -55,7 +55,7 @@ class CaseBased(Explainer):
 
     def search(self, task: Task) -> Search:
         """Transplant the nearest cases, then adapt those that do not flip."""
-        library = task.once(
+        library = task.learned(
             ("cases", self.differences, self.tolerance, self.cases), lambda: self._library(task)
         )
         case = nearest(task.known.distance.between(task.x, library.alike), self.cases).ravel()
@@ -68,7 +68,7 @@ class CaseBased(Explainer):
     def _adapted(self, task: Task, rows: Rows, instance: Indices, differs: NDArray[np.bool_]) -> Question:
         """Take the differing features' values from the unlike instances nearest to each candidate."""
         distance, known, unlike = task.known.distance, task.known.rows, task.unlike()
-        embedded = task.once("lenders", lambda: distance.embed(known[unlike]))
+        embedded = task.learned("lenders", lambda: distance.embed(known[unlike]))
         lenders = nearest(distance.measure(distance.embed(rows), embedded), self.instances)
         instance = np.repeat(instance, lenders.shape[1])
         values = known[unlike[lenders.ravel()]]

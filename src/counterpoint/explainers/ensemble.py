@@ -35,17 +35,26 @@ def _default_explainers() -> tuple[Explainer, ...]:
 
 @dataclass(frozen=True)
 class Voice:
-    """A base explainer of an ensemble, with the instances and features drawn for it."""
+    """A base explainer of an ensemble, with the instances and features drawn for it.
+
+    The draw of features is an order of all, of which the voice takes the first that a question lets it
+    change: all of them or, if it `changes_few`, a few.
+    """
 
     explainer: Explainer
     known: Population
     features: tuple[int, ...]
+    changes_few: bool
     stream: tuple[int, ...]
 
     def search(self, task: Task) -> Search:
         """Search on this voice's sample."""
         features = np.array(self.features, dtype=np.intp)
         features = features[np.isin(features, task.features)]
+        count = len(features)
+        # If there are very many, a search that changes them one by one gets a few only.
+        if self.changes_few or (count > 4 * WIDE and self.explainer.changes_one_by_one):
+            features = features[: max(2, int(np.sqrt(count)))]
         if not self.explainer.changes_one_by_one:
             features = _forced_first(task, features)[: task.max_changes]
         return self.explainer.search(task.narrow(self.known, features, self.stream))
@@ -153,26 +162,25 @@ class Ensemble(Explainer):
         """Draw the voices: their kinds, instances and features."""
         rng = np.random.default_rng([self.seed, 1])
         actionable = known.schema.actionable
-        few = min(len(actionable), max(2, int(np.sqrt(len(actionable)))))
         size = min(5000, max(1000, int(self.instances * len(known.rows))))
         used = [0] * len(self.explainers)
         voices = []
         for place, kind in enumerate(_least_used(rng, len(used), self.size)):
             # A few features find small changes; all of them find a change where small ones fail. The first
-            # voice of a kind gets all features, the next a few, and so on. If there are very many, a search
-            # that changes them one by one gets a few only.
-            slow = len(actionable) > 4 * WIDE and self.explainers[kind].changes_one_by_one
-            count = few if used[kind] % 2 or slow else len(actionable)
+            # voice of a kind gets all features, the next a few, and so on.
+            features = _with_others(
+                rng.permutation(actionable), len(known.schema.features), (self.seed, place)
+            )
+            changes_few = used[kind] % 2 == 1
             used[kind] += 1
-            features = tuple(int(feature) for feature in rng.permutation(actionable)[:count])
             sample = known.sample(np.random.default_rng([self.seed, 2, place]), size)
-            voices.append(Voice(self.explainers[kind], sample, features, (self.seed, place)))
+            voices.append(Voice(self.explainers[kind], sample, features, changes_few, (self.seed, place)))
         return voices
 
     def search(self, task: Task) -> Search:
         """Run the voices alone, as one of another ensemble's base explainers."""
         searches = Lockstep(task.decisions[:0])
-        for voice in task.once(("voices", repr(self)), lambda: self._draw(task.known)):
+        for voice in task.learned(("voices", repr(self)), lambda: self._draw(task.known)):
             searches.add(voice.search(task))
         while (question := searches.question()) is not None:
             searches.answer((yield question))
@@ -214,6 +222,16 @@ class Ensemble(Explainer):
         # Where being apart is worth far more than being close and plausible, the ends of ranges are wanted.
         if self.selection.dispersion > 2 * self.selection.distance + self.selection.implausibility:
             pool.add(stretch(task, finds.rows[starts], finds.instance[starts]), "Stretch")
+
+
+def _with_others(order: Indices, width: int, stream: tuple[int, ...]) -> tuple[int, ...]:
+    """Mix the features that may not change into an order of the others: a question may set them free.
+
+    The order of the others stays.
+    """
+    ranks = np.random.default_rng([*stream, 3]).uniform(0, len(order), size=width)
+    ranks[order] = np.arange(len(order))
+    return tuple(np.argsort(ranks, kind="stable").tolist())
 
 
 def _forced_first(task: Task, features: Indices) -> Indices:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -14,14 +14,18 @@ from counterpoint.codecs import Codec, Kernel
 from counterpoint.data.constraints import Rules
 from counterpoint.data.distance import Distance, Euclidean
 from counterpoint.data.known import MOST, Population
+from counterpoint.data.limits import AS_FITTED, Limits, each_limits
 from counterpoint.data.outputs import is_continuous
-from counterpoint.data.schema import Schema
+from counterpoint.data.problems import Problem
+from counterpoint.data.schema import Schema, TableReading
 from counterpoint.data.signals import as_signals, classifies_series, is_image
 from counterpoint.data.types import Indices, Labels, Rows
 from counterpoint.model.blackbox import BlackBox
 from counterpoint.model.representation import Direct, Through, View
 from counterpoint.model.target import Target
 from counterpoint.search.task import Rule, Task
+
+T = TypeVar("T")
 
 # The most cells, and latent cells, of the images and series that are kept: about 4,000 images of 28 x 28
 # pixel by pixel, or 10,000 through few latent features.
@@ -89,6 +93,7 @@ class Fitted:
     blackbox: BlackBox
     known: Population
     rule: Rule | None = None
+    limits: Limits = AS_FITTED
 
     @classmethod
     def learn(
@@ -109,10 +114,48 @@ class Fitted:
             blackbox, known = _learn_signals(model, X, constraints, codec, rng, progress)
         return cls(blackbox, known, rule)
 
+    def within(self, limits: Limits) -> Fitted:
+        """Give the same, with the constraints of one person."""
+        return self if limits.is_empty else replace(self, limits=limits)
+
+    def read_limits(self, count: int, **given: Any) -> list[Limits]:
+        """Read the constraints of some persons, given for all of them or one by one; see `each_limits`."""
+        if self.view.latent is not self.schema and any(value is not None for value in given.values()):
+            name = next(name for name, value in given.items() if value is not None)
+            raise ValueError(
+                f"{name} per question is for the columns of tables; for images and series, give fit the mask "
+                f"immutable=. Leave {name} out here."
+            )
+        return each_limits(self.schema, count, **given)
+
+    def problems_of(
+        self, limits: Sequence[Limits], read: Callable[[Schema], TableReading]
+    ) -> Iterator[Problem]:
+        """Find values that cannot be explained because a feature may change now that `fit` was told to keep.
+
+        What may not change may hold values that no known instance has.
+        """
+        locked = {feature.name for feature in self.schema.features if feature.immutable}
+        freed = [set() if each.immutable is None else locked.difference(each.immutable) for each in limits]
+        names = set().union(*freed)
+        if names:
+            for problem in read(self.schema.freeing(names)).problems:
+                if problem.column in freed[problem.row]:
+                    yield problem
+
+    @cached_property
+    def constrained(self) -> Schema:
+        """What the features of a row are, with the constraints of the question."""
+        return self._once("constrained", lambda: self.limits.applied(self.known.schema))
+
     @cached_property
     def rules(self) -> Rules:
         """The constraints on what a counterfactual may be."""
-        return Rules.of(self.known.schema)
+        return self._once("rules", lambda: Rules.of(self.constrained))
+
+    def _once(self, name: str, build: Callable[[], T]) -> T:
+        """Build what depends on the constraints once for all questions that have the same."""
+        return self.known.once((name, self.limits.key), build)
 
     @property
     def view(self) -> View:
@@ -166,7 +209,7 @@ class Fitted:
             decisions=decisions,
             k=k,
             known=self.known,
-            features=np.array(self.known.schema.actionable, dtype=np.intp),
+            features=np.array(self.constrained.actionable, dtype=np.intp),
             rules=self.rules,
             target=target,
             max_changes=max_changes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -12,6 +13,7 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from counterpoint._util.duplicates import distinct
+from counterpoint.data.limits import AS_FITTED, Limits
 from counterpoint.data.types import Indices, Labels, Mask, Rows
 from counterpoint.explainers.fitting import Fitted
 from counterpoint.explanation.explanation import Explanation
@@ -40,6 +42,7 @@ class Settings:
     target: Target
     max_changes: int | None
     budget: Budget
+    limits: tuple[Limits, ...] = ()  # the constraints of each instance; () if all are as fitted
 
     @classmethod
     def of(
@@ -50,6 +53,7 @@ class Settings:
         max_changes: int | None,
         max_rows: int | None,
         max_seconds: float | None,
+        limits: Sequence[Limits] = (),
     ) -> Settings:
         """Check what was asked for."""
         for name, value in {"k": k, "max_changes": max_changes, "max_rows": max_rows}.items():
@@ -64,7 +68,8 @@ class Settings:
         if max_seconds is not None and not max_seconds > 0:
             raise ValueError(f"max_seconds must be positive, got {max_seconds}.")
         deadline = None if max_seconds is None else monotonic() + max_seconds
-        return cls(int(k), fitted.read_target(target), max_changes, Budget(max_rows, deadline))
+        budget, own = Budget(max_rows, deadline), any(not each.is_empty for each in limits)
+        return cls(int(k), fitted.read_target(target), max_changes, budget, tuple(limits) if own else ())
 
 
 class IncompleteError(RuntimeError):
@@ -115,6 +120,7 @@ class Run:
         self._found: list[Found] = []
         self._misses: dict[int, Miss] = {}
         self._blackbox = self._fitted.blackbox.about(self._instances)
+        self._within: dict[Hashable, Fitted] = {}
 
     def explanations(self, progress: bool) -> Explanations:
         """Explain all instances; if some fail, raise an error that holds the others."""
@@ -148,23 +154,45 @@ class Run:
             if place in self._failed:
                 continue
             if self._settings.target.flips(np.asarray(decision)[None], decision)[0]:
-                self._answer_at_once(place)
+                self._answer_at_once(place, Why.ALREADY)
+            elif not self._fitted_for(place).constrained.actionable:
+                self._answer_at_once(place, Why.NOT_ALLOWED)
             else:
-                key = self._settings.target.key(decision), ways[place - wave[0]]
+                key = (
+                    self._settings.target.key(decision),
+                    self._limits(place).key,
+                    ways[place - wave[0]],
+                )
                 groups.setdefault(key, []).append(place)
         self._searching = set().union(*groups.values())
         return [np.array(places) for places in groups.values()]
 
     def _forced(self, wave: Indices) -> list[bytes]:
         """Tell apart instances in which other features have to change; it matters if few may."""
-        outside = self._fitted.rules.outside(self._instances.rows[wave])
-        if outside is None or self._settings.max_changes is None:
+        if self._settings.max_changes is None:
             return [b""] * len(wave)
-        return [row.tobytes() for row in outside]
+        if not self._settings.limits:
+            outside = self._fitted.rules.outside(self._instances.rows[wave])
+            return [b""] * len(wave) if outside is None else [row.tobytes() for row in outside]
+        each = (self._fitted_for(place).rules.outside(self._instances.rows[place]) for place in wave.tolist())
+        return [b"" if outside is None else outside.tobytes() for outside in each]
+
+    def _limits(self, place: int) -> Limits:
+        """Find the constraints of an instance."""
+        return self._settings.limits[self._places[place]] if self._settings.limits else AS_FITTED
+
+    def _fitted_for(self, place: int) -> Fitted:
+        """Give what was fitted, with the constraints of an instance."""
+        limits = self._limits(place)
+        if limits.is_empty:
+            return self._fitted
+        if limits.key not in self._within:
+            self._within[limits.key] = self._fitted.within(limits)
+        return self._within[limits.key]
 
     def _open(self, group: Indices) -> tuple[Task, Pool]:
         """Pose the question about a group of instances."""
-        fitted, settings = self._fitted, self._settings
+        fitted, settings = self._fitted_for(int(group[0])), self._settings
         decisions = np.array([self._decisions[place] for place in group])
         task = fitted.task(
             self._instances.rows[group],
@@ -281,10 +309,10 @@ class Run:
             )
         return mask
 
-    def _answer_at_once(self, place: int) -> None:
-        """Explain an instance that already has the decision asked for: nothing has to change."""
+    def _answer_at_once(self, place: int, why: Why) -> None:
+        """Explain an instance for which nothing has to change, or nothing may."""
         none = np.asarray(self._decisions[place])[None][:0]
-        shortfall = Shortfall(self._settings.k, 0, Why.ALREADY, target=str(self._settings.target))
+        shortfall = Shortfall(self._settings.k, 0, why, target=str(self._settings.target))
         self._done[place] = self._explanation(place, self._instances.cells[:0], none, shortfall=shortfall)
 
     def _shortfall(self, found: int, seen: int, asked: int, stopped: Why | None) -> Shortfall | None:
@@ -318,6 +346,7 @@ class Run:
             classes=self._settings.target.classes,
             probability=self._settings.target.probability,
             codec=self._fitted.view.name,
+            limits=self._limits(place),
             **(defaults | facts),
         )
 

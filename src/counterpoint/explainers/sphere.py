@@ -56,7 +56,7 @@ class Sphere(Explainer):
     def search(self, task: Task) -> Search:
         """Ask at falling radii in all directions, then halve the ring in each that crosses the boundary."""
         directions = task.affordable(self.directions)
-        rays = task.once(("rays", directions), lambda: _Rays.draw(task, directions))
+        rays = task.learned(("rays", directions), lambda: _Rays.draw(task, directions))
         levels = self.radius / 4.0 ** np.arange(3)[::-1]
         instance = np.repeat(np.arange(len(task)), directions)
         ray = np.tile(np.arange(directions), len(task))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint.data.limits import AS_FITTED, Limits
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Labels, Row, Rows
 from counterpoint.explanation.nearest_miss import NearestMiss
@@ -35,6 +36,7 @@ class Answer:
     classes: tuple[Any, ...] = ()
     probability: Probability | None = None
     nearest_miss: NearestMiss | None = None
+    limits: Limits = AS_FITTED
 
     def __post_init__(self) -> None:
         if len({row.tobytes() for row in self.rows}) < len(self.rows):

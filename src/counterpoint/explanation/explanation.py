@@ -61,6 +61,8 @@ class Explanation(Answer):
     nearest_miss
         If there is no counterfactual, the tried row with the best score, where the model has scores. It is
         not a counterfactual.
+    limits
+        The constraints given with the question, in place of those given to `fit`; not written to JSON.
 
     Examples
     --------

@@ -16,9 +16,10 @@ from counterpoint.show import wording
 
 @dataclass(frozen=True, eq=False)
 class NearestMiss:
-    """The tried row with the best score for an instance without counterfactuals. **Not a counterfactual.**
+    """What came nearest to another decision where there is no counterfactual: the tried row of best score.
 
-    It keeps all constraints, but does not get the decision asked for.
+    **It is not a counterfactual**: it keeps all constraints, but does not get the decision asked for. It may
+    change more than is needed for its score.
 
     Parameters
     ----------

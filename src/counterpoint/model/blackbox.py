@@ -16,7 +16,7 @@ from counterpoint.data.types import Indices, Labels, Rows
 from counterpoint.model.adapters import ask
 from counterpoint.model.adapters.probability import ClassProbability
 from counterpoint.model.representation import Instances, View
-from counterpoint.model.scores import Scores, ScoreKind
+from counterpoint.model.scores import ScoreKind, Scores
 from counterpoint.model.tree_models import is_made_of_trees
 
 # A question is split into calls with at most this many rows and cells.

@@ -7,6 +7,7 @@ decodes rows into the model's input. For a table, the cells are the rows. With a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -55,6 +56,11 @@ class Sight(NamedTuple):
         if self.problems:
             raise InvalidError(self.problems, what)
         return self
+
+    def with_problems(self, more: Iterable[Problem]) -> Sight:
+        """Add values that cannot be explained, in order of rows."""
+        problems = sorted((*self.problems, *more), key=lambda problem: problem.row)
+        return self._replace(problems=tuple(problems))
 
     def split(self) -> tuple[Sight, Indices]:
         """Leave out the rows that cannot be explained, and return the indices of the others."""

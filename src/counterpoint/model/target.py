@@ -90,7 +90,8 @@ class Probability:
         numbers = all(isinstance(e, int | float | np.number) and not isinstance(e, bool) for e in ends)
         if not numbers or not 0 <= self.at_least <= self.at_most <= 1:
             raise ValueError(
-                f"Probability needs 0 <= at_least <= at_most <= 1, got {self.at_least!r} and {self.at_most!r}."
+                f"Probability needs 0 <= at_least <= at_most <= 1, got {self.at_least!r} and "
+                f"{self.at_most!r}."
             )
         if ends == (0, 1):
             raise ValueError(
@@ -181,7 +182,7 @@ class Target:
         return np.asarray(labels != decision)
 
     def shortage(self, output: Labels) -> Row | None:
-        """Compute how far outputs are from what is wanted; None if they are classes, or a function decides."""
+        """Compute how far outputs are from what is wanted; None if only a test can tell."""
         return self.test.shortage(output) if isinstance(self.test, Between | Probability) else None
 
     def among(self, classes: Sequence[Any], decision: Any) -> Mask:

@@ -16,7 +16,7 @@ import numpy as np
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.model.blackbox import BlackBox
-from counterpoint.model.scores import Scores, ScoreKind, Standing
+from counterpoint.model.scores import ScoreKind, Scores, Standing
 from counterpoint.search.grouped import before_each, cheapest_of_each, first_of_each
 from counterpoint.search.task import Task
 
@@ -84,7 +84,7 @@ class Misses:
         return self._kept.take(np.flatnonzero(mask)) if mask.any() else None
 
     def _spread(self, instance: Indices) -> Row:
-        """Number the rows of each instance, and turn the numbers into prices that are spread evenly."""
+        """Give the rows of each instance prices that are spread evenly, in the order they are tried."""
         turn = self._seen[instance] + before_each(instance)
         self._seen += np.bincount(instance, minlength=len(self._task))
         return np.asarray(turn * GOLDEN % 1.0)
@@ -148,7 +148,8 @@ class Missing(NamedTuple):
 def nearest_misses(groups: Sequence[Missing], blackbox: BlackBox | None) -> tuple[dict[int, Miss], bool]:
     """Find the nearest miss of each instance, by its index in the run; also tell whether scores were asked.
 
-    Without a black box, no scores are asked. All groups are about the same target. Where it is the user's own function, no score tells what is near.
+    Without a black box, no scores are asked. All groups are about the same target. Where it is the user's own
+    function, no score tells what is near.
     """
     if not groups:
         return {}, False

@@ -21,7 +21,8 @@ class Singles(NamedTuple):
     @classmethod
     def of(cls, task: Task, bins: int) -> Singles:
         """Vary each x in one feature at a time, over all values of that feature."""
-        feature, value = task.once(("values", bins), lambda: _values(task, bins))
+        key = "values", bins, task.rules.may_lose.tobytes()
+        feature, value = task.learned(key, lambda: _values(task, bins))
         own = task.home[:, feature]
         values = task.rules.around(task.x).settle(np.broadcast_to(value, own.shape), feature)
         prices = task.known.distance.prices(values, own, feature)

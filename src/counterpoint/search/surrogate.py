@@ -37,7 +37,7 @@ class Surrogate:
     @classmethod
     def of(cls, task: Task, bins: int = 16) -> Self:
         """Get the surrogate for a task's question; it is learned at the first call."""
-        return task.once(("surrogate", bins), lambda: cls._fit(task, bins))
+        return task.learned(("surrogate", bins), lambda: cls._fit(task, bins))
 
     @classmethod
     def _fit(cls, task: Task, bins: int) -> Self:

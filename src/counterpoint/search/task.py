@@ -152,7 +152,7 @@ class Task:
 
     def unlike(self) -> Indices:
         """Find the known instances that are decided differently; all of them if none is."""
-        return self.once("unlike", self._find_unlike)
+        return self.learned("unlike", self._find_unlike)
 
     def nearest_unlike(self, count: int) -> Question:
         """Find the known instances that are decided differently, nearest first over this task's features.
@@ -160,8 +160,8 @@ class Task:
         Of instances that are equal in these features, only the first is used.
         """
         distance = self.known.distance.over(self.features)
-        unlike, known = self.once("unlike here", self._unlike_here), self.known.rows
-        embedded = self.once("embedded unlike", lambda: distance.embed(known[unlike]))
+        unlike, known = self.learned("unlike here", self._unlike_here), self.known.rows
+        embedded = self.learned("embedded unlike", lambda: distance.embed(known[unlike]))
         indices = nearest(distance.measure(distance.embed(self.x), embedded), count)
         return Question(known[unlike[indices.ravel()]], np.repeat(np.arange(len(self)), indices.shape[1]))
 
@@ -174,7 +174,17 @@ class Task:
         return max(min(count, least), count * WIDE // max(WIDE, width))
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
-        """Build something once, then cache it for all tasks with the same question and known instances."""
+        """Build something once, then cache it for all tasks that pose the same question under the same rules.
+
+        They have the same known instances. The result must not depend on x.
+        """
+        return self.learned((key, self.rules.key), build)
+
+    def learned(self, key: Hashable, build: Callable[[], T]) -> T:
+        """Cache as `once` does, for all tasks that may change the same features, whatever their other rules.
+
+        So what is learned about the model serves people with different constraints.
+        """
         return self.known.once(
             (key, self.target.key(self.decisions[0]), self.stream, self.features.tobytes()), build
         )

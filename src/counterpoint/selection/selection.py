@@ -179,8 +179,10 @@ def implausibility(task: Task, finds: Finds) -> Row:
     # Features that may not change are as far from a known instance as x's: only the rest differs per find.
     distance, frozen = task.known.distance, task.rules.frozen
     free, kept = distance.over(np.flatnonzero(~frozen)), distance.over(np.flatnonzero(frozen))
-    known = task.once("reference", lambda: task.known.sample(task.rng(), REFERENCE).rows)
-    known_free, known_kept = task.once("embedded reference", lambda: (free.embed(known), kept.embed(known)))
+    known = task.learned("reference", lambda: task.known.sample(task.rng(), REFERENCE).rows)
+    known_free, known_kept = task.learned(
+        "embedded reference", lambda: (free.embed(known), kept.embed(known))
+    )
     away_kept = kept.measure(kept.embed(task.x), known_kept)
     away = distance.joined(free.measure(free.embed(task.x), known_free), away_kept)
     embedded = free.embed(finds.rows)

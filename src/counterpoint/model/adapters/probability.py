@@ -26,18 +26,17 @@ class ClassProbability(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def check(self) -> ClassProbability:
         """Refuse models without probabilities, and classes that the model does not know."""
-        named = "classes_" if hasattr(self.model, "classes_") else "no classes_"
         if not callable(getattr(self.model, "predict_proba", None)):
             raise TypeError(
-                f"Probability needs a model with predict_proba, and {type(self.model).__name__} has none. Give "
-                f"a model that has it, such as one wrapped in scikit-learn's CalibratedClassifierCV; for a "
-                f"model whose outputs are numbers, use cp.Between."
+                f"Probability needs a model with predict_proba, and {type(self.model).__name__} has none. "
+                f"Give a model that has it, such as one wrapped in scikit-learn's CalibratedClassifierCV; for "
+                f"a model whose outputs are numbers, use cp.Between."
             )
         known = getattr(self.model, "classes_", None)
         if known is None:
             return self  # classes are then the columns' indices
         if np.ndim(known) != 1:
-            raise TypeError(f"Probability needs a model of one decision per row, got {named} of several.")
+            raise TypeError("Probability needs a model of one decision per row, got one of several.")
         unknown = [each for each in self.classes if each not in np.asarray(known).tolist()]
         if unknown:
             raise ValueError(
