@@ -168,9 +168,7 @@ class Run:
         return [np.array(places) for places in groups.values()]
 
     def _forced(self, wave: Indices) -> list[bytes]:
-        """Tell apart instances in which other features have to change; it matters if few may."""
-        if self._settings.max_changes is None:
-            return [b""] * len(wave)
+        """Tell apart instances in which other features have to change: voices change those too."""
         if not self._settings.limits:
             outside = self._fitted.rules.outside(self._instances.rows[wave])
             return [b""] * len(wave) if outside is None else [row.tobytes() for row in outside]

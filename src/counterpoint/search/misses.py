@@ -37,7 +37,7 @@ class Tried(NamedTuple):
 
     def take(self, indices: Indices) -> Tried:
         """Keep some rows."""
-        return Tried(*(part[indices] for part in self))
+        return Tried(self.rows[indices], self.instance[indices], self.labels[indices], self.price[indices])
 
 
 class Misses:

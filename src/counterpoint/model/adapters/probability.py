@@ -29,8 +29,8 @@ class ClassProbability(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if not callable(getattr(self.model, "predict_proba", None)):
             raise TypeError(
                 f"Probability needs a model with predict_proba, and {type(self.model).__name__} has none. "
-                f"Give a model that has it, such as one wrapped in scikit-learn's CalibratedClassifierCV; for "
-                f"a model whose outputs are numbers, use cp.Between."
+                f"Give a model that has it, such as one wrapped in scikit-learn's CalibratedClassifierCV; "
+                f"for a model whose outputs are numbers, use cp.Between."
             )
         known = getattr(self.model, "classes_", None)
         if known is None:
