@@ -32,6 +32,7 @@ class Answer:
     target: str = "any other decision"
     codec: str = ""
     classes: tuple[Any, ...] = ()
+    cost: NDArray[np.float64] | None = None
     limits: Limits = AS_FITTED
 
     def __post_init__(self) -> None:

@@ -130,6 +130,7 @@ def _own_to_plain(answer: Answer) -> dict[str, Any]:
         "target": answer.target,
         "classes": [_label_to_plain(each) for each in answer.classes],
         "codec": answer.codec,
+        **({} if answer.cost is None else {"cost": storage.numbers_to_plain(answer.cost)}),
     }
 
 
@@ -159,6 +160,7 @@ def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) ->
             target=own["target"],
             classes=tuple(storage.value_from_plain(each) for each in own.get("classes", ())),
             codec=own["codec"],
+            cost=storage.numbers_from_plain(own["cost"]) if "cost" in own else None,
         )
 
 
