@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from counterpoint import datasets as datasets
     from counterpoint import testing as testing
     from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
+    from counterpoint.data.costs import Cost
     from counterpoint.data.problems import InvalidError, Problem
     from counterpoint.data.schema import Feature, Schema
     from counterpoint.explainers import (
@@ -60,7 +61,7 @@ __version__ = "0.1.0"
 # fmt: off
 __all__ = [
     "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SPARSE", "VARIED", "Autoencoder", "Between",
-    "BruteForce", "CaseBased", "Codec", "Ensemble", "Evolution", "Explainer", "Explanation",
+    "BruteForce", "CaseBased", "Codec", "Cost", "Ensemble", "Evolution", "Explainer", "Explanation",
     "Explanations", "Feature", "Guided", "Identity", "IncompleteError", "InvalidError", "KerasModel",
     "Kernel", "ModelError", "NearestMiss", "Neighbours", "OnnxModel", "Polish", "Probability", "Problem",
     "Question", "Schema", "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree",
@@ -71,6 +72,7 @@ __all__ = [
 # Where each public name lives. It is imported when it is first used, so that `import counterpoint` is quick.
 _NAMES = {
     "codecs": "Autoencoder Codec Identity Kernel PCA",
+    "data.costs": "Cost",
     "data.problems": "InvalidError Problem",
     "data.schema": "Feature Schema",
     "explainers": "BruteForce CaseBased Evolution Explainer Guided Neighbours Sphere Tree",

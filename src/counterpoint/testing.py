@@ -251,12 +251,22 @@ def _broken(feature: Feature, old: float, new: float) -> str | None:
     if feature.immutable:
         return None if same else "it is immutable"
     was, now = feature.label(old), feature.label(new)
+    if not feature.may_change:
+        return None if same else "it never changes"
     if same:
         return _outside(feature, now)
     if old == new or (np.isnan(old) and np.isnan(new)):
         return "it is x's own value, but not written as x has it"
-    if feature.direction and (was is None or now is None or (new - old) * feature.direction < 0):
-        return f"it may only {'rise' if feature.direction > 0 else 'fall'}"
+    if (feature.never_falls or feature.never_rises) and (was is None or now is None):
+        return "it is one-way, and has no value"
+    if (feature.never_falls and new < old) or (feature.never_rises and new > old):
+        return f"it may only {'rise' if feature.never_falls else 'fall'}"
+    if feature.max_change is not None and not abs(new - old) <= min(
+        feature.reach[0], feature.reach[1] * abs(old) if np.isfinite(feature.reach[1]) else np.inf
+    ):
+        return f"it may change by at most {feature.max_change}"
+    if feature.is_categorical and np.isinf(feature.cost.of(was, now, new > old)):
+        return "this change never happens"
     if now is None:
         return None if feature.may_lose and was is not None else "it may not go missing"
     if feature.is_categorical:

@@ -12,7 +12,7 @@ import counterpoint as cp
 from counterpoint import testing
 from promises.test_promises import SMALL, constraints, fast, problems
 
-NAMES = ("immutable", "ranges", "increase", "decrease")
+NAMES = ("immutable", "ranges", "increase", "decrease", "costs", "max_change")
 
 
 @st.composite

@@ -193,11 +193,35 @@ def constraints(
             schema = schema.replace(
                 name, step=draw(st.sampled_from([0.1, 0.25, 1, 5])) if kind in ("float", "gaps") else 2
             )
+    costs = {
+        name: cost
+        for i, (name, kind) in enumerate(zip(frame, kinds, strict=True))
+        if (cost := draw(st.sampled_from(costs_of(schema.features[i], kind, i == free)))) is not None
+    }
+    most = {
+        name: reach
+        for i, (name, kind) in enumerate(zip(frame, kinds, strict=True))
+        if kind in NUMBERS or form_is_ordered(schema, i)
+        if (reach := draw(st.sampled_from([None, None, 0, 1, 2.5, *["20%"] * (kind in NUMBERS)]))) is not None
+    }
     rule = draw(
         st.sampled_from([None, None, lambda table, x: np.sin(cp.Schema.infer(X).encode(table)).sum(1) > -1])
     )
     missing = draw(st.sampled_from(["keep", "keep", "allow"]))
-    return {"schema": schema, "ranges": ranges, "rule": rule, "missing": missing, **asked}
+    more = {"costs": costs, "max_change": most}
+    return {"schema": schema, "ranges": ranges, "rule": rule, "missing": missing, **asked, **more}
+
+
+def costs_of(feature: cp.Feature, kind: str, is_free: bool) -> list[Any]:
+    """List costs that changes of a feature can have; one feature stays free to change in every direction."""
+    costs: list[Any] = [None, None, 0.2, 5, *[np.inf] * (not is_free)]
+    if feature.is_categorical:
+        first, last = feature.categories[0], feature.categories[-1]
+        table = {(first, last): 3.0} | ({(last, first): np.inf} if first != last else {})
+        costs.append(cp.Cost(changes=table, otherwise=2))
+    if kind in NUMBERS or feature.ordered:
+        costs += [cp.Cost(up=1, down=4), *[cp.Cost(up=np.inf), cp.Cost(down=np.inf)] * (not is_free)]
+    return costs
 
 
 SHARES = st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0])

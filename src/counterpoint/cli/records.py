@@ -39,6 +39,7 @@ def record(index: int, item: Explanation) -> dict[str, Any]:
         {
             "decision": _plain(item.labels[i]),
             "distance": float(item.distance[i]),
+            **({} if item.cost is None else {"cost": float(item.cost[i])}),
             "found_by": item.found_by[i],
             "changes": {name: value for name, value in other.items() if value != x[name]},
             "values": other,

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint._util.read_only import make_read_only
+from counterpoint.data.costs import table
 from counterpoint.data.marks import NANS
 from counterpoint.data.schema import EXACT, Feature, Schema
 from counterpoint.data.types import Mask, Row, Rows
@@ -81,21 +82,21 @@ class Grid:
         ones = (self.steps == 1) & (self.tops == self.bottoms)
         return bool((ones | ~self._is_stepped).all())
 
-    def within(self, low: Row, high: Row) -> tuple[Row, Row]:
-        """Find the first and last possible numbers within limits."""
+    def within(self, low: Rows, high: Rows) -> tuple[Rows, Rows]:
+        """Find the first and last possible numbers within limits, one per feature or one per cell."""
         every = np.arange(len(self.steps))
         first, last = self.settle(low, every), self.settle(high, every)
         # Rounding can move them outside.
         first = np.where(first < low, self._next(first, 1), first)
         return first, np.where(last > high, self._next(last, -1), last)
 
-    def _next(self, numbers: Row, way: int) -> Row:
+    def _next(self, numbers: Rows, way: int) -> Rows:
         stepped = np.where(np.isnan(self.steps), numbers, numbers + way * self.steps)
         after = self.settle(stepped, np.arange(len(self.steps)))
         for dtype, mask in self.narrow:
             end = np.array(way * np.inf, dtype=dtype)
-            further = np.nextafter(numbers[mask].astype(dtype), end)
-            after[mask] = np.where(np.isnan(self.steps[mask]), further, after[mask])
+            further = np.nextafter(numbers[..., mask].astype(dtype), end)
+            after[..., mask] = np.where(np.isnan(self.steps[mask]), further, after[..., mask])
         return after
 
 
@@ -116,6 +117,9 @@ class Rules:
     categories: Categories
     limited: NDArray[np.intp]  # the features that may change and have a range from the user
     grid: Grid
+    reach: Row  # the most that a value may change; inf for no limit
+    reach_of_x: Row  # the same as a share of x's value
+    barred: tuple[tuple[int, Mask], ...]  # changes between categories that may not happen: old × new
 
     def __post_init__(self) -> None:
         make_read_only(self)
@@ -127,14 +131,14 @@ class Rules:
         grid = Grid.of(schema)
         limits = np.array([_limits(schema, index) for index in range(len(features))]).reshape(-1, 2)
         low, high = grid.within(limits[:, 0], limits[:, 1])
-        limited = [i for i, f in enumerate(features) if f.range is not None and not f.immutable]
+        limited = [i for i, f in enumerate(features) if f.range is not None and f.may_change]
         return cls(
             schema=schema,
-            frozen=np.array([f.immutable for f in features], dtype=np.bool_),
+            frozen=np.array([not f.may_change for f in features], dtype=np.bool_),
             low=low,
             high=high,
-            rising=np.array([f.direction > 0 for f in features], dtype=np.bool_),
-            falling=np.array([f.direction < 0 for f in features], dtype=np.bool_),
+            rising=np.array([f.never_falls and f.may_change for f in features], dtype=np.bool_),
+            falling=np.array([f.never_rises and f.may_change for f in features], dtype=np.bool_),
             has_gaps=any(f.missing for f in features),
             may_lose=np.array([f.may_lose and not f.is_categorical for f in features], dtype=np.bool_),
             nan=np.array([NANS[f.missing_as[0]] for f in features], dtype=np.float64),
@@ -142,13 +146,22 @@ class Rules:
             categories=Categories.of(features),
             limited=np.array(limited, dtype=np.intp),
             grid=grid,
+            reach=np.array([f.reach[0] for f in features], dtype=np.float64),
+            reach_of_x=np.array([f.reach[1] for f in features], dtype=np.float64),
+            barred=tuple(
+                (i, np.isinf(table(f.cost, f.categories)))
+                for i, f in enumerate(features)
+                if f.cost.has_table and f.may_change
+            ),
         )
 
     @cached_property
     def key(self) -> bytes:
         """Equal for equal constraints."""
-        parts = (self.frozen, self.low, self.high, self.rising, self.falling, self.may_lose)
-        return b"".join(each.tobytes() for each in (*parts, self.limited, self.categories.may_take))
+        parts = (self.frozen, self.low, self.high, self.rising, self.falling, self.may_lose, self.reach)
+        barred = (mask for _, mask in self.barred)
+        more = self.reach_of_x, self.limited, self.categories.may_take, *barred
+        return b"".join(each.tobytes() for each in (*parts, *more))
 
     @cached_property
     def has_categories(self) -> bool:
@@ -158,13 +171,39 @@ class Rules:
     def around(self, x: Rows) -> Bounds:
         """See the constraints from x: one instance, or one per row."""
         outside = self.outside(x)
-        if not (self.rising | self.falling).any():
+        if not self._is_relative.any():
             return Bounds(self, x, self.low, self.high, outside)
         low = np.where(self.rising, np.fmax(self.low, x), self.low)
         high = np.where(self.falling, np.fmin(self.high, x), self.high)
-        # A missing value is neither above nor below any value, so a one-way feature stays missing.
-        stuck = (self.rising | self.falling) & self.is_missing(x, np.arange(len(self.low)))
+        if self._has_reach.any():
+            low, high = self._within_reach(x, low, high)
+        # A missing value is neither above nor below any value, nor near one, so it stays missing.
+        stuck = self._is_relative & self.is_missing(x, np.arange(len(self.low)))
         return Bounds(self, x, np.where(stuck, np.inf, low), np.where(stuck, -np.inf, high), outside)
+
+    @cached_property
+    def _has_reach(self) -> Mask:
+        return np.isfinite(self.reach) | np.isfinite(self.reach_of_x)
+
+    @cached_property
+    def _is_relative(self) -> Mask:
+        """Which features have limits that depend on x."""
+        return self.rising | self.falling | self._has_reach
+
+    def _within_reach(self, x: Rows, low: Row, high: Row) -> tuple[Rows, Rows]:
+        """Limit values to those that are near enough to x, exactly as floats subtract."""
+        some = np.flatnonzero(self._has_reach)
+        own = x[..., some]
+        with np.errstate(invalid="ignore", over="ignore"):
+            share = np.where(np.isfinite(self.reach_of_x[some]), self.reach_of_x[some] * np.abs(own), np.inf)
+            most = np.minimum(self.reach[some], share)
+            least, furthest = own - most, own + most
+            least = np.where(own - least > most, np.nextafter(least, np.inf), least)
+            furthest = np.where(furthest - own > most, np.nextafter(furthest, -np.inf), furthest)
+        lows, highs = np.broadcast_to(low, x.shape).copy(), np.broadcast_to(high, x.shape).copy()
+        lows[..., some] = np.fmax(lows[..., some], least)
+        highs[..., some] = np.fmin(highs[..., some], furthest)
+        return self.grid.within(lows, highs) if self.grid else (lows, highs)
 
     def is_missing(self, values: Rows, feature: NDArray[np.intp]) -> Mask:
         """Tell which values are missing: NaN, and missing categories of features that may change."""
@@ -393,6 +432,10 @@ class Bounds:
                 some = feature[category]
                 mark = rules.is_missing(values[category], some) & rules.is_missing(cells.own[category], some)
                 inside[category] &= ~mark
+        for one, barred in rules.barred:
+            mine = np.flatnonzero(inside & (feature == one))
+            old, new = cells.own[mine].astype(np.intp), values[mine].astype(np.intp)
+            inside[mine] = ~barred[old, new]
         missing = np.isnan(values)
         if missing.any():
             inside |= missing & (rules.may_lose[feature] | np.isnan(cells.own))

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.costs import PLAIN, Cost
 from counterpoint.data.marks import MARKS
 from counterpoint.data.problems import listed
 from counterpoint.data.written import WRITTEN, write
@@ -55,6 +56,11 @@ class Feature:
         A counterfactual keeps x's value.
     direction
         1: may only rise, -1: may only fall, 0: may do both.
+    cost
+        What changes cost, relative to the distance: a `Cost`.
+    max_change
+        The most that the value may change, up or down: a number, or a share of x's value such as ``"20%"``;
+        in ranks for ordered categories.
 
     Examples
     --------
@@ -75,6 +81,8 @@ class Feature:
     may_go_missing: bool = False
     immutable: bool = False
     direction: int = 0
+    cost: Cost = PLAIN
+    max_change: float | str | None = None
 
     def __post_init__(self) -> None:
         for field, allowed in _CHOICES.items():
@@ -93,11 +101,45 @@ class Feature:
             raise ValueError(f"{self.name!r} cannot be both immutable and one-way; remove one of the two.")
         if self.range is not None:
             self._check_range(self.range)
+        if self.max_change is not None:
+            self._check_max_change()
+        if not self.cost.is_plain:
+            self._check_cost()
 
     @property
     def is_categorical(self) -> bool:
         """Whether its values are categories."""
         return self.kind == "categorical"
+
+    @property
+    def may_change(self) -> bool:
+        """Whether a counterfactual may change it."""
+        return not (self.immutable or self.cost.is_never or (self.never_rises and self.never_falls))
+
+    @property
+    def never_rises(self) -> bool:
+        """Whether its value may not rise: by its direction, or at any cost."""
+        return self.direction < 0 or self.cost.never_rises
+
+    @property
+    def never_falls(self) -> bool:
+        """Whether its value may not fall: by its direction, or at any cost."""
+        return self.direction > 0 or self.cost.never_falls
+
+    @cached_property
+    def reach(self) -> tuple[float, float]:
+        """The most that the value may change: an amount, and a share of x's value; inf for no limit.
+
+        Examples
+        --------
+        >>> Feature("age", max_change=5).reach, Feature("income", max_change="20%").reach
+        ((5.0, inf), (inf, 0.2))
+        """
+        if self.max_change is None:
+            return np.inf, np.inf
+        if isinstance(self.max_change, str):
+            return np.inf, float(self.max_change.strip().removesuffix("%")) / 100
+        return float(self.max_change), np.inf
 
     def label(self, value: float) -> Any:
         """Turn one number of a row back into the value it stands for."""
@@ -118,8 +160,10 @@ class Feature:
     @property
     def may_lose(self) -> bool:
         """Whether a counterfactual may lose a value that x has: on request, or if the range lists None."""
-        if self.direction or self.range is not None:
-            return not self.direction and None in (self.range or ())
+        if self.never_rises or self.never_falls or self.max_change is not None:
+            return False
+        if self.range is not None:
+            return None in self.range
         return self.may_go_missing and (self.missing or None in self.categories)
 
     @cached_property
@@ -206,6 +250,48 @@ class Feature:
             return True
         near, (top, bottom) = np.rint(low / self.step), self.fraction
         return any(low <= count * top / bottom <= high for count in (near, near + 1))
+
+    def _check_max_change(self) -> None:
+        if self.is_categorical and not self.ordered:
+            raise ValueError(
+                f"max_change[{self.name!r}] is for numbers and ordered categories, and its categories have "
+                f"no order. Use ranges, or costs with a table of changes."
+            )
+        try:
+            if isinstance(self.max_change, str) and not self.max_change.strip().endswith("%"):
+                raise ValueError
+            amounts = np.array(self.reach, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"max_change[{self.name!r}] must be a number, or a share of x's value such as '20%', "
+                f"got {self.max_change!r}."
+            ) from None
+        if not (amounts >= 0).all():
+            raise ValueError(f"max_change[{self.name!r}] must be at least 0, got {self.max_change!r}.")
+        if self.is_categorical and np.isfinite(amounts[1]):
+            raise ValueError(
+                f"max_change[{self.name!r}] counts the ranks of ordered categories, so it must be a whole "
+                f"number, got {self.max_change!r}."
+            )
+
+    def _check_cost(self) -> None:
+        cost = self.cost
+        if not self.is_categorical and cost.has_table:
+            raise ValueError(
+                f"costs[{self.name!r}] has costs of changes between categories, but it holds numbers. Use "
+                f"Cost(up=, down=)."
+            )
+        if self.is_categorical and not self.ordered and cost.up != cost.down:
+            raise ValueError(
+                f"costs[{self.name!r}] has costs up and down, but its categories have no order. Use one "
+                f"cost, or Cost(changes=)."
+            )
+        unknown = [category for category in cost.categories if not self._knows(category)]
+        if unknown:
+            raise ValueError(
+                f"costs[{self.name!r}] must name known categories, got {listed(unknown)}. "
+                f"Known: {listed(self.categories)}."
+            )
 
     def _knows(self, category: Any) -> bool:
         try:

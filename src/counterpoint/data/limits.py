@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from counterpoint.data.costs import PLAIN, Cost
 from counterpoint.data.feature import Feature, category_key
-from counterpoint.data.schema import Schema, resolve, resolve_ranges
+from counterpoint.data.schema import Schema, resolve, resolve_costs, resolve_pairs, resolve_ranges
 
 # Names of features, and what is said of each.
 Names = tuple[Any, ...]
@@ -31,7 +32,7 @@ class Limits:
     >>> schema = Schema.infer(pd.DataFrame({"age": [31, 45], "hours": [20, 40]}), immutable=["age"])
     >>> limits = Limits.of(schema, immutable=["hours"], ranges={"age": (18, 50)})
     >>> limits
-    Limits(immutable=('hours',), ranges=(('age', (18, 50)),), increase=None, decrease=None)
+    Limits(immutable=('hours',), ranges=(('age', (18, 50)),), increase=None, ...)
     >>> limits.applied(schema).actionable
     (0,)
     """
@@ -40,6 +41,8 @@ class Limits:
     ranges: Pairs | None = None
     increase: Names | None = None
     decrease: Names | None = None
+    costs: Pairs | None = None
+    max_change: Pairs | None = None
 
     @classmethod
     def of(
@@ -49,6 +52,8 @@ class Limits:
         ranges: Mapping[Any, Sequence[Any]] | None = None,
         increase: Iterable[Any] | None = None,
         decrease: Iterable[Any] | None = None,
+        costs: Mapping[Any, Any] | None = None,
+        max_change: Mapping[Any, float | str] | None = None,
     ) -> Limits:
         """Check what was given, by applying it."""
         limits = cls(
@@ -56,6 +61,10 @@ class Limits:
             ranges=None if ranges is None else tuple(resolve_ranges(ranges, schema).items()),
             increase=_names(increase, schema, "increase"),
             decrease=_names(decrease, schema, "decrease"),
+            costs=None if costs is None else tuple(resolve_costs(costs, schema).items()),
+            max_change=(
+                None if max_change is None else tuple(resolve_pairs(max_change, schema, "max_change").items())
+            ),
         )
         limits.applied(schema)
         return limits
@@ -88,8 +97,14 @@ class Limits:
                 f"replaces what fit was given under the same name: remove {name!r} from increase or "
                 f"decrease, or give the other one too, without it."
             )
-        # What may not change has no direction.
-        return replace(feature, immutable=immutable, range=limits, direction=0 if immutable else up - down)
+        return replace(
+            feature,
+            immutable=immutable,
+            range=limits,
+            direction=0 if immutable else up - down,  # what may not change has no direction
+            cost=feature.cost if self.costs is None else dict(self.costs).get(name, PLAIN),
+            max_change=feature.max_change if self.max_change is None else dict(self.max_change).get(name),
+        )
 
 
 AS_FITTED = Limits()
@@ -101,6 +116,8 @@ def _names(names: Any, schema: Schema, argument: str) -> Names | None:
 
 def _key(value: Any) -> Hashable:
     """Make a key of nested tuples that tells types apart."""
+    if isinstance(value, Cost):
+        value = value.up, value.down, value.changes, value.otherwise
     return tuple(map(_key, value)) if isinstance(value, tuple) else category_key(value)
 
 

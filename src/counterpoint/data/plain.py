@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, astuple, fields
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.costs import Cost
 from counterpoint.data.marks import MARKS, NANS, mark_indices
 from counterpoint.data.moments import MOMENTS, moment_to_plain
 from counterpoint.data.schema import Feature, Schema
@@ -138,6 +139,8 @@ def value_to_plain(value: Any) -> Plain:
         return {"tuple": [value_to_plain(part) for part in value]}
     if isinstance(value, pd.Interval):
         return {"interval": [value_to_plain(v) for v in (value.left, value.right, value.closed)]}
+    if isinstance(value, Cost):
+        return {"cost": [value_to_plain(part) for part in astuple(value)]}
     if isinstance(value, Decimal):
         return {"decimal": str(value)}
     if isinstance(value, bytes):
@@ -161,6 +164,8 @@ def value_from_plain(plain: Plain) -> Any:
     if tag == "interval":
         left, right, closed = (value_from_plain(part) for part in content)
         return pd.Interval(left, right, closed)
+    if tag == "cost":
+        return Cost(*(value_from_plain(part) for part in content))
     readers: dict[str, Callable[[Any], Any]] = {
         "float": float,
         "decimal": Decimal,

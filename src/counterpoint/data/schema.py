@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.costs import Cost, Costs
 from counterpoint.data.feature import Feature, category_key
 from counterpoint.data.marks import is_missing, marks_in
 from counterpoint.data.problems import InvalidError, Problem, listed
@@ -69,6 +70,8 @@ class Schema:
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
         missing: Literal["keep", "allow"] = "keep",
+        costs: Mapping[Any, Any] | None = None,
+        max_change: Mapping[Any, float | str] | None = None,
     ) -> Schema:
         """Learn what each column is: floats are continuous, integers have step 1, the rest is categorical."""
         form = TableFormat.of(X)
@@ -83,7 +86,13 @@ class Schema:
             for index, (name, column) in enumerate(zip(form.names, columns, strict=True))
         )
         return cls(features, form).constrain(
-            immutable=immutable, ranges=ranges, increase=increase, decrease=decrease, missing=missing
+            immutable=immutable,
+            ranges=ranges,
+            increase=increase,
+            decrease=decrease,
+            missing=missing,
+            costs=costs,
+            max_change=max_change,
         )
 
     def constrain(
@@ -94,6 +103,8 @@ class Schema:
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
         missing: Literal["keep", "allow"] = "keep",
+        costs: Mapping[Any, Any] | None = None,
+        max_change: Mapping[Any, float | str] | None = None,
     ) -> Schema:
         """Return a schema with additional constraints on what a counterfactual may change.
 
@@ -112,6 +123,8 @@ class Schema:
         rising = set(resolve(increase, self.form, "increase"))
         falling = set(resolve(decrease, self.form, "decrease"))
         limits = resolve_ranges(ranges or {}, self)
+        prices = resolve_costs(costs or {}, self)
+        reach = resolve_pairs(max_change or {}, self, "max_change")
         changed = []
         for feature in self.features:
             name, way = feature.name, feature.direction
@@ -128,6 +141,8 @@ class Schema:
                     range=limits.get(name, feature.range),
                     direction=up - down,
                     may_go_missing=feature.may_go_missing or missing == "allow",
+                    cost=prices.get(name, feature.cost),
+                    max_change=reach.get(name, feature.max_change),
                 )
             )
         return replace(self, features=tuple(changed))
@@ -180,7 +195,12 @@ class Schema:
     @cached_property
     def actionable(self) -> tuple[int, ...]:
         """The indices of the features that may change: the paper's A."""
-        return tuple(i for i, feature in enumerate(self.features) if not feature.immutable)
+        return tuple(i for i, feature in enumerate(self.features) if feature.may_change)
+
+    @cached_property
+    def costs(self) -> Costs | None:
+        """What changes cost; None if all cost what they cost by default."""
+        return Costs.of([(feature.cost, feature.categories) for feature in self.features])
 
     def freeing(self, names: Iterable[Any]) -> Schema:
         """Return a schema in which some immutable features may change, so that they hold known values only.
@@ -447,12 +467,9 @@ def resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any]
 
 def resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tuple[Any, ...]]:
     """Read the admissible values per feature."""
-    if not isinstance(ranges, Mapping):
-        raise TypeError(f"ranges must map feature names to admissible values, got {ranges!r}.")
-    names = resolve(ranges, schema.form, "ranges")
     features = {feature.name: feature for feature in schema.features}
     limits = {}
-    for name, admissible in zip(names, ranges.values(), strict=True):
+    for name, admissible in resolve_pairs(ranges, schema, "ranges").items():
         if isinstance(admissible, str) or not isinstance(admissible, Iterable):
             asked = "a list of categories" if features[name].is_categorical else "a pair (low, high)"
             raise TypeError(f"ranges[{name!r}] must be {asked}, got {admissible!r}.")
@@ -463,3 +480,24 @@ def resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tuple
             for value, gone in zip(values, missing, strict=True)
         )
     return limits
+
+
+def resolve_costs(costs: Mapping[Any, Any], schema: Schema) -> dict[Any, Cost]:
+    """Read the cost per feature."""
+    read = {}
+    for name, cost in resolve_pairs(costs, schema, "costs").items():
+        try:
+            read[name] = Cost.read(cost)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"costs[{name!r}]: {error}") from None
+    return read
+
+
+_MEANINGS = {"ranges": "admissible values", "costs": "costs", "max_change": "limits such as 5 or '20%'"}
+
+
+def resolve_pairs(given: Mapping[Any, Any], schema: Schema, argument: str) -> dict[Any, Any]:
+    """Check that a mapping names features."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{argument} must map feature names to {_MEANINGS[argument]}, got {given!r}.")
+    return dict(zip(resolve(given, schema.form, argument), given.values(), strict=True))

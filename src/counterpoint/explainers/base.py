@@ -81,6 +81,8 @@ class Explainer(ABC):
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
         missing: Literal["keep", "allow"] = "keep",
+        costs: Mapping[Any, Any] | None = None,
+        max_change: Mapping[Any, float | str] | None = None,
         rule: Rule | None = None,
         progress: bool = True,
     ) -> Self:
@@ -108,13 +110,21 @@ class Explainer(ABC):
         missing
             ``"keep"``: a value that x has does not go missing. ``"allow"``: it may, where known instances
             miss it. What x misses may stay missing or become a value in any case.
+        costs
+            What changes cost, per feature: a number that its part of the distance is multiplied with, or a
+            `Cost` by direction or by transition. ``inf`` for never.
+        max_change
+            The most that a number may change, up or down: an amount, or a share of x's value such as
+            ``"20%"``. For ordered categories, a number of ranks.
         rule
             A function (candidates as a table, x as a one-row table) to a mask of those that are admissible.
         progress
             Show a bar while the model labels the known instances, if that takes more than a few seconds. It
             is asked about at most 50,000 of them, drawn at random.
         """
-        constraints = Constraints(schema, categorical, immutable, ranges, increase, decrease, missing)
+        constraints = Constraints(
+            schema, categorical, immutable, ranges, increase, decrease, missing, costs, max_change
+        )
         if rule is not None and not callable(rule):
             raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")
         seed = getattr(self, "seed", None)
@@ -144,6 +154,8 @@ class Explainer(ABC):
         ranges: Mapping[Any, Sequence[Any]] | None = None,
         increase: Iterable[Any] | None = None,
         decrease: Iterable[Any] | None = None,
+        costs: Mapping[Any, Any] | None = None,
+        max_change: Mapping[Any, float | str] | None = None,
     ) -> Explanation:
         """Explain one decision by at most k counterfactuals.
 
@@ -162,14 +174,20 @@ class Explainer(ABC):
             The most rows to give to the model; then the best found so far is returned.
         max_seconds
             After this many seconds the model is not asked again, and the best found so far is returned.
-        immutable, ranges, increase, decrease
+        immutable, ranges, increase, decrease, costs, max_change
             What this person may change, for tables. Each replaces what `fit` was given under the same name;
             None leaves it as fitted. Nothing is learned again.
         """
         fitted = self._fitted()
         instance = fitted.view.read_one(x)
         limits = fitted.read_limits(
-            1, immutable=immutable, ranges=ranges, increase=increase, decrease=decrease
+            1,
+            immutable=immutable,
+            ranges=ranges,
+            increase=increase,
+            decrease=decrease,
+            costs=costs,
+            max_change=max_change,
         )
         instance = instance.with_problems(fitted.problems_of(limits, lambda schema: schema.read_one(x)))
         instance.valid("x")
@@ -192,6 +210,8 @@ class Explainer(ABC):
         ranges: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
         increase: Iterable[Any] | None = None,
         decrease: Iterable[Any] | None = None,
+        costs: Mapping[Any, Any] | Sequence[Any] | None = None,
+        max_change: Mapping[Any, float | str] | Sequence[Any] | None = None,
         invalid: Literal["raise", "skip"] = "raise",
         progress: bool = True,
     ) -> Explanations:
@@ -200,8 +220,9 @@ class Explainer(ABC):
         Parameters are as for `explain`. `max_rows` is for each instance, `max_seconds` for all of them
         together. If X is a pandas frame, the answers keep the labels of its index.
 
-        `immutable`, `ranges`, `increase` and `decrease` are for all instances, or a list with one entry per
-        row of X: ``immutable=[["age"], None]`` keeps the age of the first, and leaves the second as fitted.
+        `immutable`, `ranges`, `increase`, `decrease`, `costs` and `max_change` are for all instances, or a
+        list with one entry per row of X: ``immutable=[["age"], None]`` keeps the age of the first, and leaves
+        the second as fitted.
 
         Rows that cannot be explained, such as one with a category that was never seen, raise an
         `InvalidError` that names them all. With `invalid="skip"` they are left out, `Explanations.skipped`
@@ -218,6 +239,8 @@ class Explainer(ABC):
             ranges=ranges,
             increase=increase,
             decrease=decrease,
+            costs=costs,
+            max_change=max_change,
         )
         instances = instances.with_problems(fitted.problems_of(limits, lambda schema: schema.read(X)))
         if invalid == "raise":

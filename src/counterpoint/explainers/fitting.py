@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -53,6 +53,8 @@ class Constraints:
     increase: Iterable[Any]
     decrease: Iterable[Any]
     missing: str
+    costs: Mapping[Any, Any] | None = None
+    max_change: Mapping[Any, float | str] | None = None
 
     def of_table(self, X: Any) -> Schema:
         """Infer what columns are, or take the caller's word, and add the constraints."""
@@ -62,6 +64,8 @@ class Constraints:
             "increase": self.increase,
             "decrease": self.decrease,
             "missing": self.missing,
+            "costs": self.costs,
+            "max_change": self.max_change,
         }
         if self.schema is None:
             return Schema.infer(X, categorical=self.categorical, **limits)
@@ -76,7 +80,7 @@ class Constraints:
 
     def of_signals(self) -> Any:
         """Give the mask of cells that may not change, and refuse what is for tables only."""
-        names = ("schema", "categorical", "ranges", "increase", "decrease", "missing")
+        names = [field.name for field in fields(self) if field.name != "immutable"]
         given = [name for name in names if getattr(self, name) not in (None, (), "keep")]
         if given:
             raise ValueError(
@@ -214,6 +218,7 @@ class Fitted:
             target=target,
             max_changes=max_changes,
             stream=stream,
+            costs=self._once("costs", lambda: self.constrained.costs),
         )
 
     def read_target(self, target: Any) -> Target:
@@ -254,7 +259,7 @@ def _learn_table(
 ) -> tuple[BlackBox, Population]:
     schema = constraints.of_table(X)
     if not schema.actionable:
-        raise ValueError("Every feature is immutable, so nothing can change; leave at least one free.")
+        raise ValueError("Every feature is immutable, or never changes at any cost; leave at least one free.")
     schema, rows, _ = schema.read(X).valid()
     schema = schema.seen_in(rows)
     view = Direct(schema)

@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 
 from counterpoint._util.duplicates import distinct
 from counterpoint.data.limits import AS_FITTED, Limits
-from counterpoint.data.types import Indices, Labels, Mask, Rows
+from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.explainers.fitting import Fitted
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
@@ -247,7 +247,8 @@ class Run:
                 continue
             cells = self._fitted.view.cells(finds.rows[picked], self._instances, np.full(len(picked), place))
             distance = self._fitted.yardstick.from_x(cells, self._instances.cells[place])
-            order = np.argsort(distance, kind="stable")
+            cost = self._cost(found.task, cells, place)
+            order = np.argsort(distance if cost is None else cost, kind="stable")
             if self._fitted.view.latent is not self._fitted.schema:
                 order = _first_of_equal(cells, order)
             places, asked = picked[order], int(pool.asked[instance])
@@ -257,6 +258,7 @@ class Run:
                 finds.labels[places],
                 found_by=tuple(pool.names[finder] for finder in finds.finders[places]),
                 distance=distance[order],
+                cost=None if cost is None else cost[order],
                 shortfall=self._shortfall(
                     len(places), len(finds.indices(instance)), asked, pool.stopped.get(instance)
                 ),
@@ -264,6 +266,10 @@ class Run:
                 model_calls=1 + int(pool.calls[instance] + (found.checks[instance] > 0)),
                 model_rows=1 + asked + int(found.checks[instance]),
             )
+
+    def _cost(self, task: Task, cells: Rows, place: int) -> Row | None:
+        """Measure what the changes of counterfactuals cost, if that differs from their distance."""
+        return None if task.costs is None else task.measure.from_x(cells, self._instances.cells[place])
 
     def _gathered(self) -> Explanations:
         """Give all explanations; if some instances failed, raise an error that holds the others."""

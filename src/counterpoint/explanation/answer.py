@@ -36,6 +36,7 @@ class Answer:
     classes: tuple[Any, ...] = ()
     probability: Probability | None = None
     nearest_miss: NearestMiss | None = None
+    cost: NDArray[np.float64] | None = None
     limits: Limits = AS_FITTED
 
     def __post_init__(self) -> None:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Labels
@@ -61,12 +63,13 @@ class Explanation(Answer):
     nearest_miss
         If there is no counterfactual, the tried row with the best score, where the model has scores. It is
         not a counterfactual.
+    cost
+        What the changes of each cost, if costs were given: its distance from x, weighed by them.
     limits
         The constraints given with the question, in place of those given to `fit`; not written to JSON.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from counterpoint import Schema
     >>> people = pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]})
     >>> explanation = Explanation(
@@ -150,7 +153,8 @@ class Explanation(Answer):
         outcome = [
             cards.Line(word, before, tuple(after)),
             *more,
-            cards.Line("distance", "", tuple(wording.number_text(d, digits=3) for d in self.distance)),
+            cards.Line("distance", "", _texts(self.distance)),
+            *([] if self.cost is None else [cards.Line("cost", "", _texts(self.cost))]),
             cards.Line("found by", "", tuple(self.found_by)),
         ]
         facts = (
@@ -214,3 +218,7 @@ class Explanation(Answer):
             self.found_by,
             note,
         )
+
+
+def _texts(numbers: NDArray[np.float64]) -> tuple[str, ...]:
+    return tuple(wording.number_text(number, digits=3) for number in numbers)

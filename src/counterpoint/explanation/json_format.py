@@ -137,6 +137,7 @@ def _own_to_plain(answer: Answer) -> dict[str, Any]:
         "codec": answer.codec,
         "probability": _probability_to_plain(answer.probability),
         "nearest_miss": _miss_to_plain(answer.nearest_miss),
+        **({} if answer.cost is None else {"cost": storage.numbers_to_plain(answer.cost)}),
     }
 
 
@@ -209,6 +210,7 @@ def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) ->
             codec=own["codec"],
             probability=_probability_from_plain(own.get("probability")),
             nearest_miss=_miss_from_plain(own.get("nearest_miss"), schema, x[i]),
+            cost=storage.numbers_from_plain(own["cost"]) if "cost" in own else None,
         )
 
 

@@ -25,7 +25,7 @@ class Singles(NamedTuple):
         feature, value = task.learned(key, lambda: _values(task, bins))
         own = task.home[:, feature]
         values = task.rules.around(task.x).settle(np.broadcast_to(value, own.shape), feature)
-        prices = task.known.distance.prices(values, own, feature)
+        prices = task.measure.prices(values, own, feature)
         prices[~changed(values, own)] = np.inf
         return cls(values, prices, feature)
 

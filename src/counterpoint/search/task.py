@@ -21,9 +21,11 @@ from counterpoint._util.duplicates import distinct
 from counterpoint._util.read_only import make_read_only
 from counterpoint._util.row_blocks import Scalar, in_blocks
 from counterpoint.data.constraints import Rules
-from counterpoint.data.distance import changed
+from counterpoint.data.costs import Costs
+from counterpoint.data.distance import Distance, changed
 from counterpoint.data.known import Population
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
+from counterpoint.data.weighed import Weighed
 from counterpoint.model.target import Target
 from counterpoint.search.grouped import nearest
 
@@ -71,6 +73,8 @@ class Task:
         At most this many features may differ from x in an answer.
     stream
         Seeds the random stream: the same for every instance, so that similar instances get similar answers.
+    costs
+        What changes cost; None if all cost what they cost by default.
     """
 
     x: Rows
@@ -82,6 +86,7 @@ class Task:
     target: Target
     max_changes: int | None = None
     stream: tuple[int, ...] = (0,)
+    costs: Costs | None = None
 
     def __post_init__(self) -> None:
         make_read_only(self)
@@ -118,12 +123,23 @@ class Task:
         return self.target.flips(labels, self.decisions[0])
 
     def distance(self, rows: Rows, instance: Indices) -> Row:
-        """Measure the distance of each row from its home."""
-        return self._with(self.home, self.known.distance.from_x, rows, instance)
+        """Measure the distance of each row from its home, weighed by the costs."""
+        return self._with(self.home, self.measure.from_x, rows, instance)
 
     def prices(self, rows: Rows, instance: Indices) -> Rows:
         """Measure the price of each change from home; a row's prices sum to its distance."""
-        return self._with(self.home, self.known.distance.prices, rows, instance)
+        return self._with(self.home, self.measure.prices, rows, instance)
+
+    @cached_property
+    def measure(self) -> Distance:
+        """The distance, weighed by the costs."""
+        distance = self.known.distance
+        return distance if self.costs is None else Weighed.of(distance, self.costs)
+
+    @property
+    def costs_key(self) -> Hashable:
+        """Equal for equal costs: for the key of what is `learned` with this task's `measure`."""
+        return None if self.costs is None else self.costs.key
 
     def changed(self, rows: Rows, instance: Indices) -> Mask:
         """Tell which cells differ from home."""
@@ -159,9 +175,9 @@ class Task:
 
         Of instances that are equal in these features, only the first is used.
         """
-        distance = self.known.distance.over(self.features)
+        distance = self.measure.over(self.features)
         unlike, known = self.learned("unlike here", self._unlike_here), self.known.rows
-        embedded = self.learned("embedded unlike", lambda: distance.embed(known[unlike]))
+        embedded = self.learned(("embedded unlike", self.costs_key), lambda: distance.embed(known[unlike]))
         indices = nearest(distance.measure(distance.embed(self.x), embedded), count)
         return Question(known[unlike[indices.ravel()]], np.repeat(np.arange(len(self)), indices.shape[1]))
 
@@ -178,7 +194,7 @@ class Task:
 
         They have the same known instances. The result must not depend on x.
         """
-        return self.learned((key, self.rules.key), build)
+        return self.learned((key, self.rules.key, self.costs_key), build)
 
     def learned(self, key: Hashable, build: Callable[[], T]) -> T:
         """Cache as `once` does, for all tasks that may change the same features, whatever their other rules.
