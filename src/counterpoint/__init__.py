@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from counterpoint import datasets as datasets
     from counterpoint import testing as testing
     from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
+    from counterpoint.data.constraint import Constraint, ConstraintKind
     from counterpoint.data.costs import Cost
     from counterpoint.data.problems import InvalidError, Problem
     from counterpoint.data.schema import Feature, Schema
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from counterpoint.explanation.explanation import Explanation
     from counterpoint.explanation.explanations import Explanations
     from counterpoint.explanation.nearest_miss import NearestMiss
+    from counterpoint.explanation.relaxation import Relaxation
     from counterpoint.explanation.shortfall import Shortfall
     from counterpoint.metrics.evaluate import evaluate
     from counterpoint.model.adapters import KerasModel, OnnxModel, TorchModel
@@ -61,11 +63,12 @@ __version__ = "0.1.0"
 # fmt: off
 __all__ = [
     "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SPARSE", "VARIED", "Autoencoder", "Between",
-    "BruteForce", "CaseBased", "Codec", "Cost", "Ensemble", "Evolution", "Explainer", "Explanation",
-    "Explanations", "Feature", "Guided", "Identity", "IncompleteError", "InvalidError", "KerasModel",
-    "Kernel", "ModelError", "NearestMiss", "Neighbours", "OnnxModel", "Polish", "Probability", "Problem",
-    "Question", "Schema", "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree",
-    "Why", "datasets", "evaluate", "explain", "load", "save", "testing",
+    "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost", "Ensemble", "Evolution",
+    "Explainer", "Explanation", "Explanations", "Feature", "Guided", "Identity", "IncompleteError",
+    "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss", "Neighbours", "OnnxModel",
+    "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema", "Search", "Selection",
+    "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate", "explain", "load",
+    "save", "testing",
 ]
 # fmt: on
 
@@ -73,6 +76,7 @@ __all__ = [
 _NAMES = {
     "codecs": "Autoencoder Codec Identity Kernel PCA",
     "data.costs": "Cost",
+    "data.constraint": "Constraint ConstraintKind",
     "data.problems": "InvalidError Problem",
     "data.schema": "Feature Schema",
     "explainers": "BruteForce CaseBased Evolution Explainer Guided Neighbours Sphere Tree",
@@ -81,6 +85,7 @@ _NAMES = {
     "explanation.explanation": "Explanation",
     "explanation.explanations": "Explanations",
     "explanation.nearest_miss": "NearestMiss",
+    "explanation.relaxation": "Relaxation",
     "explanation.shortfall": "Shortfall",
     "metrics.evaluate": "evaluate",
     "model.adapters": "KerasModel OnnxModel TorchModel",

@@ -19,9 +19,11 @@ from counterpoint.data.problems import Problem
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Indices
 from counterpoint.explainers.fitting import Constraints, Fitted
+from counterpoint.explainers.relaxing import relax
 from counterpoint.explainers.run import IncompleteError, Run, Settings
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
+from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.model.representation import Sight, Through
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Rule, Search, Task
@@ -247,6 +249,44 @@ class Explainer(ABC):
             instances.valid()
         settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits)
         return self._explain(instances, settings, progress)
+
+    def relax(
+        self,
+        explanation: Explanation,
+        *,
+        target: Any = None,
+        max_changes: int | None = None,
+        keep: Iterable[Any] = (),
+        max_seconds: float | None = None,
+    ) -> Relaxation | None:
+        """Find the fewest constraints whose release gives an answer: `Explanation.relax`, for one from JSON.
+
+        Parameters
+        ----------
+        explanation
+            An answer of this explainer.
+        target, max_changes
+            As they were given to `explain`; a target that names classes or a probability may be left out.
+        keep
+            Features whose constraints are never released.
+        max_seconds
+            After this many seconds, the best found so far is returned.
+        """
+        if target is None:
+            target = explanation.probability or list(explanation.classes) or None
+        settings = Settings.of(self._fitted(), explanation.k, target, max_changes, None, None)
+        if str(settings.target) != explanation.target:
+            raise ValueError(
+                f"The target of the explanation is {explanation.target}, got {target!r}. Give target as it "
+                f"was given to explain."
+            )
+        return self.ask_relaxed(explanation, settings, keep, max_seconds)
+
+    def ask_relaxed(
+        self, explanation: Explanation, settings: Settings, keep: Iterable[Any], max_seconds: float | None
+    ) -> Relaxation | None:
+        """Ask a question again, with fewer constraints."""
+        return relax(self, explanation, settings, keep, max_seconds)
 
     def problems(self, X: Any) -> list[Problem]:
         """List all values that keep a row from being explained, without asking the model.

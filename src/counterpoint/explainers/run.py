@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -19,6 +19,7 @@ from counterpoint.explainers.fitting import Fitted
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
 from counterpoint.explanation.nearest_miss import NearestMiss
+from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.explanation.shortfall import Shortfall
 from counterpoint.model.representation import Sight
 from counterpoint.model.target import Target
@@ -100,6 +101,26 @@ class Method(Protocol):
         """Choose at most k finds for each instance."""
         ...
 
+    def ask_relaxed(
+        self, explanation: Explanation, settings: Settings, keep: Iterable[Any], max_seconds: float | None
+    ) -> Relaxation | None:
+        """Find the fewest constraints whose release gives an answer."""
+        ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who was asked what, for an explanation to ask again with fewer constraints."""
+
+    method: Method
+    settings: Settings
+
+    def relax(
+        self, explanation: Explanation, keep: Iterable[Any], max_seconds: float | None
+    ) -> Relaxation | None:
+        """Ask again, with fewer constraints."""
+        return self.method.ask_relaxed(explanation, self.settings, keep, max_seconds)
+
 
 class Run:
     """One call of `explain` or `explain_many`, from the instances that were read to their explanations.
@@ -120,6 +141,7 @@ class Run:
         self._found: list[Found] = []
         self._misses: dict[int, Miss] = {}
         self._blackbox = self._fitted.blackbox.about(self._instances)
+        self._asked = Asked(method, settings)
         self._within: dict[Hashable, Fitted] = {}
 
     def explanations(self, progress: bool) -> Explanations:
@@ -351,6 +373,7 @@ class Run:
             probability=self._settings.target.probability,
             codec=self._fitted.view.name,
             limits=self._limits(place),
+            _asked=self._asked,
             **(defaults | facts),
         )
 

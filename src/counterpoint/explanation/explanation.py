@@ -5,9 +5,10 @@ Everything derived is computed on first use, so that a hundred thousand answers 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -17,10 +18,19 @@ from counterpoint.data.distance import changed
 from counterpoint.data.types import Labels
 from counterpoint.explanation.answer import Answer
 from counterpoint.explanation.json_format import Document
+from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.show import cards, plots, wording
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+class Relaxing(Protocol):
+    """An explainer, as far as it is used here."""
+
+    def relax(self, explanation: Explanation, **options: Any) -> Relaxation | None:
+        """Find the fewest constraints whose release gives an answer."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,6 +180,47 @@ class Explanation(Answer):
         if self.schema.form.shape:
             return cards.Card(facts, (), (), tuple(outcome), note)
         return cards.card(facts, self.schema, self.row, self.rows, outcome, note)
+
+    def relax(
+        self,
+        explainer: Relaxing | None = None,
+        *,
+        target: Any = None,
+        max_changes: int | None = None,
+        keep: Iterable[Any] = (),
+        max_seconds: float | None = None,
+    ) -> Relaxation | None:
+        """Find the fewest constraints whose release gives an answer, with that answer.
+
+        Locks, ranges, directions, costs of ``inf``, `max_change` and `max_changes` can be released; a `rule`
+        and `missing` cannot. If no release helps, the result is None. If there is at least one counterfactual
+        already, or x has the decision asked for, nothing has to be released.
+
+        Each constraint is tried alone, up to 200 of them, then up to 120 pairs. If no pair helps, the result
+        is a set of which no constraint can be put back, but there may be a smaller one.
+
+        Parameters
+        ----------
+        explainer
+            The explainer of an answer that was read from JSON or a pickle; others know theirs.
+        target, max_changes
+            With an explainer, as they were given to `explain`; a target of classes may be left out.
+        keep
+            Features whose constraints are never released, such as those that nobody can change.
+        max_seconds
+            After this many seconds, the best found so far is returned.
+        """
+        if explainer is not None:
+            return explainer.relax(
+                self, target=target, max_changes=max_changes, keep=keep, max_seconds=max_seconds
+            )
+        if self._asked is None:
+            raise ValueError(
+                "This explanation does not know its explainer, because it was read from JSON, copied or "
+                "built by hand. Give the fitted explainer: explanation.relax(explainer)."
+            )
+        found: Relaxation | None = self._asked.relax(self, keep, max_seconds)
+        return found
 
     def to_json(self) -> str:
         """Write everything except the model as JSON; `from_json` reads it back."""

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.constraint import Constraint, ConstraintKind
 from counterpoint.data.distance import changed
 from counterpoint.data.outputs import is_continuous
 from counterpoint.data.schema import Feature, Schema
@@ -23,6 +24,7 @@ T = TypeVar("T")
 DIGITS = 6
 MOST_DIGITS = 17  # enough to tell any two floats apart
 MISSING = "missing"
+MORE = 3  # alternatives that are told
 
 
 def changes(schema: Schema, x: Rows, rows: Rows) -> pd.DataFrame:
@@ -242,6 +244,62 @@ def _standing_text(standing: Standing) -> str:
     else:
         limit = f"more than {needed} is needed"
     return f"{what} would be {score}, and {limit}"
+
+
+def constraint_text(constraint: Constraint) -> str:
+    """Describe a constraint.
+
+    Examples
+    --------
+    >>> constraint_text(Constraint(ConstraintKind.RANGE, "amount", (500, np.inf)))
+    'amount must be at least 500'
+    >>> constraint_text(Constraint(ConstraintKind.MAX_CHANGES, None, 2))
+    'at most 2 features may change'
+    """
+    kind, name, value = constraint.kind, constraint.feature, constraint.value
+    name = name if isinstance(name, str) else f"feature {name}"
+    if kind is ConstraintKind.RANGE:
+        return f"{name} must be {_range_text(value)}"
+    if kind is ConstraintKind.MAX_CHANGE:
+        amount = value if isinstance(value, str) else number_text(float(value))
+        return f"{name} may change by at most {amount}"
+    return {
+        ConstraintKind.IMMUTABLE: f"{name} may not change",
+        ConstraintKind.INCREASE: f"{name} may only rise",
+        ConstraintKind.DECREASE: f"{name} may only fall",
+        ConstraintKind.COST: f"some changes of {name} have an infinite cost",
+        ConstraintKind.MAX_CHANGES: f"at most {value} feature{'s' * (value != 1)} may change",
+    }[kind]
+
+
+def _range_text(values: Sequence[Any]) -> str:
+    """Describe admissible values: two numbers are the ends of a range, others are listed."""
+    numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
+    if len(values) != 2 or not numbers:
+        return " or ".join(_name(each, True) for each in values)
+    low, high = values
+    if np.isinf(low) or np.isinf(high):
+        return f"at least {number_text(low)}" if np.isinf(high) else f"at most {number_text(high)}"
+    return f"between {' and '.join(number_texts([low, high]))}"
+
+
+def relaxation_text(released: Sequence[Constraint], alternatives: Sequence[Sequence[Constraint]] = ()) -> str:
+    """Describe which constraints have to be released for an answer.
+
+    Examples
+    --------
+    >>> locks = [Constraint(ConstraintKind.IMMUTABLE, name) for name in ("age", "job")]
+    >>> relaxation_text(locks[:1], [locks[1:]])
+    'There would be an answer without this constraint: age may not change. Or without this one: job may not
+    change.'
+    """
+    if not released:
+        return "No constraint has to be released."
+    these = "this constraint" if len(released) == 1 else f"these {len(released)} constraints"
+    first, *others = ["; ".join(map(constraint_text, each)) for each in (released, *alternatives[:MORE])]
+    text = f"There would be an answer without {these}: {first}."
+    this = "this one" if len(released) == 1 else "these"
+    return " ".join([text, *(f"Or without {this}: {each}." for each in others)])
 
 
 def _changes_text(schema: Schema, row: Row, other: Row, mask: Any) -> str:
