@@ -102,7 +102,7 @@ def test_of_several_classes_the_strongest_other_is_named():
     shares = dict(zip(model.classes_, model.predict_proba(miss.table)[0], strict=True))
     assert (miss.standing.wanted, miss.standing.rival) == (("D",), max(shares, key=shares.get))
     assert (miss.score, miss.needed) == pytest.approx((shares["D"], max(shares.values())))
-    assert f"that of {miss.standing.rival!r}" in str(miss)
+    assert f", and {miss.standing.rival!r} has 0." in str(miss)
 
 
 def test_a_model_with_a_threshold_of_its_own_does_not_say_what_is_needed():
@@ -115,7 +115,7 @@ def test_a_model_with_a_threshold_of_its_own_does_not_say_what_is_needed():
     answer = cp.Ensemble().fit(strict, people(), immutable=["income", "age", "job"]).explain(X.iloc[0], k=1)
     assert answer.nearest_miss.score > 0.5
     assert answer.nearest_miss.needed is None
-    assert str(answer.nearest_miss).endswith(", and the decision the same.")
+    assert str(answer.nearest_miss).endswith(", and the decision is the same.")
 
 
 @pytest.mark.parametrize("target", [cp.Between(low=200), cp.Between(high=-100), cp.Between(-50, -40)])

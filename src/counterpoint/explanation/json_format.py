@@ -152,6 +152,7 @@ def _miss_to_plain(miss: NearestMiss | None) -> dict[str, Any] | None:
         "kind": str(standing.kind),
         "score": standing.score,
         "needed": standing.needed,
+        "is_strict": standing.is_strict,
         "classes": [_label_to_plain(each) for each in (standing.rival, *standing.wanted)],
     }
 
@@ -165,7 +166,14 @@ def _miss_from_plain(plain: dict[str, Any] | None, schema: Schema, x: Row) -> Ne
         x,
         storage.numbers_from_plain(plain["row"]),
         storage.labels_from_plain(plain["decision"])[0],
-        Standing(ScoreKind(plain["kind"]), plain["score"], plain["needed"], tuple(wanted), rival),
+        Standing(
+            ScoreKind(plain["kind"]),
+            plain["score"],
+            plain["needed"],
+            tuple(wanted),
+            rival,
+            plain["is_strict"],
+        ),
     )
 
 

@@ -41,7 +41,7 @@ class NearestMiss:
     >>> people = pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]})
     >>> miss = NearestMiss(
     ...     Schema.infer(people), x=np.array([31.0, 0.0]), row=np.array([31.0, 1.0]), decision="refused",
-    ...     standing=Standing(ScoreKind.PROBABILITY, 0.46, 0.5, ("granted",), "refused"),
+    ...     standing=Standing(ScoreKind.PROBABILITY, 0.46, 0.5, ("granted",), is_strict=True),
     ... )
     >>> print(miss)
     The nearest miss is not a counterfactual: if job were 'smith' instead of 'clerk', the probability of

@@ -37,7 +37,9 @@ class Standing:
     wanted
         The wanted class, or several that are wanted together; empty if the model's output is a number.
     rival
-        The strongest class that is not wanted; None if an interval of numbers is.
+        Of more than two classes, the strongest one that is not wanted: `needed` is its score.
+    is_strict
+        Whether the score must exceed `needed`, or may be equal to it.
     """
 
     kind: ScoreKind
@@ -45,6 +47,7 @@ class Standing:
     needed: float | None = None
     wanted: tuple[Any, ...] = ()
     rival: Any = None
+    is_strict: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +86,9 @@ class Scores:
         row = self.numbers[index]
         best, rival = (int(np.where(mask, row, -np.inf).argmax()) for mask in (wanted, ~wanted))
         needed: float | None = float(row[rival])
+        name = self.classes[rival]
         if len(row) == 2:
-            needed = 0.5 if self.kind is ScoreKind.PROBABILITY else 0.0
+            needed, name = (0.5 if self.kind is ScoreKind.PROBABILITY else 0.0), None
         if row[best] > row[rival]:  # the model does not decide by its largest score
             needed = None
-        return Standing(self.kind, float(row[best]), needed, (self.classes[best],), self.classes[rival])
+        return Standing(self.kind, float(row[best]), needed, (self.classes[best],), name, is_strict=True)

@@ -225,25 +225,37 @@ def miss_sentence(schema: Schema, x: Row, row: Row, standing: Standing) -> str:
         changes = f"{int(mask.sum())} of {len(row)} cells were different"
     else:
         changes = _changes_text(schema, x, row, mask)
-    return f"The nearest miss is not a counterfactual: if {changes}, {_standing_text(standing)}."
+    what, score, limit = _standing_parts(standing)
+    return (
+        f"The nearest miss is not a counterfactual: if {changes}, the {what} would be {score}, and {limit}."
+    )
 
 
-def _standing_text(standing: Standing) -> str:
-    """Describe a score: "the probability of 'granted' would be 0.46, and more than 0.5 is needed"."""
-    what = f"the {standing.kind}"
+def standing_text(standing: Standing) -> str:
+    """Describe a score in a few words.
+
+    Examples
+    --------
+    >>> standing_text(Standing(ScoreKind.PROBABILITY, 0.46, 0.5, ("granted",), is_strict=True))
+    "probability of 'granted': 0.46; more than 0.5 is needed"
+    """
+    what, score, limit = _standing_parts(standing)
+    return f"{what}: {score}; {limit}"
+
+
+def _standing_parts(standing: Standing) -> tuple[str, str, str]:
+    """Say what a score is, its value, and what is needed."""
+    what = str(standing.kind)
     what += f" of {' or '.join(map(repr, standing.wanted))}" if standing.wanted else ""
     if standing.needed is None:
-        return f"{what} would be {number_text(standing.score, digits=3)}, and the decision the same"
-    score, needed = _apart([standing.score, standing.needed], lambda value, _: number_text(value, digits=3))
+        return what, number_text(standing.score, digits=3), "the decision is the same"
+    score, needed = (number_text(value, digits=3) for value in (standing.score, standing.needed))
     if score == needed:
         score, needed = number_texts([standing.score, standing.needed])
-    if standing.rival is None:
-        limit = f"at {'least' if standing.score < standing.needed else 'most'} {needed} is needed"
-    elif standing.needed not in (0.0, 0.5):
-        limit = f"that of {standing.rival!r} {needed}"
-    else:
-        limit = f"more than {needed} is needed"
-    return f"{what} would be {score}, and {limit}"
+    if standing.rival is not None:
+        return what, score, f"{standing.rival!r} has {needed}"
+    way = "more than" if standing.is_strict else "at least"
+    return what, score, f"{way if standing.score <= standing.needed else 'at most'} {needed} is needed"
 
 
 def constraint_text(constraint: Constraint) -> str:
