@@ -102,7 +102,7 @@ def test_of_several_classes_the_strongest_other_is_named():
     shares = dict(zip(model.classes_, model.predict_proba(miss.table)[0], strict=True))
     assert (miss.standing.wanted, miss.standing.rival) == (("D",), max(shares, key=shares.get))
     assert (miss.score, miss.needed) == pytest.approx((shares["D"], max(shares.values())))
-    assert f", and {miss.standing.rival!r} has 0." in str(miss)
+    assert f", and {miss.standing.rival!r} has " in str(miss)
 
 
 def test_a_model_with_a_threshold_of_its_own_does_not_say_what_is_needed():

@@ -1,4 +1,4 @@
-"""One decision: x and its counterfactuals, what the model would decide, where they lie, and the quality of the answer."""
+"""One decision: x, its counterfactuals, what the model would decide, and the quality of the answer."""
 
 from __future__ import annotations
 

@@ -236,6 +236,7 @@ def standing_text(standing: Standing) -> str:
 
     Examples
     --------
+    >>> from counterpoint.model.scores import ScoreKind
     >>> standing_text(Standing(ScoreKind.PROBABILITY, 0.46, 0.5, ("granted",), is_strict=True))
     "probability of 'granted': 0.46; more than 0.5 is needed"
     """
