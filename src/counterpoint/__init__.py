@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from counterpoint import testing as testing
     from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
     from counterpoint.data.costs import Cost
+    from counterpoint.data.links import implies
     from counterpoint.data.problems import InvalidError, Problem
     from counterpoint.data.schema import Feature, Schema
     from counterpoint.explainers import (
@@ -64,7 +65,7 @@ __all__ = [
     "Explanations", "Feature", "Guided", "Identity", "IncompleteError", "InvalidError", "KerasModel",
     "Kernel", "ModelError", "Neighbours", "OnnxModel", "Polish", "Problem", "Question", "Schema",
     "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets",
-    "evaluate", "explain", "load", "save", "testing",
+    "evaluate", "explain", "implies", "load", "save", "testing",
 ]
 # fmt: on
 
@@ -72,6 +73,7 @@ __all__ = [
 _NAMES = {
     "codecs": "Autoencoder Codec Identity Kernel PCA",
     "data.costs": "Cost",
+    "data.links": "implies",
     "data.problems": "InvalidError Problem",
     "data.schema": "Feature Schema",
     "explainers": "BruteForce CaseBased Evolution Explainer Guided Neighbours Sphere Tree",
