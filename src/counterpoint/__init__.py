@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
     from counterpoint.data.constraint import Constraint, ConstraintKind
     from counterpoint.data.costs import Cost
+    from counterpoint.data.links import implies
     from counterpoint.data.problems import InvalidError, Problem
     from counterpoint.data.schema import Feature, Schema
     from counterpoint.explainers import (
@@ -67,8 +68,8 @@ __all__ = [
     "Explainer", "Explanation", "Explanations", "Feature", "Guided", "Identity", "IncompleteError",
     "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss", "Neighbours", "OnnxModel",
     "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema", "Search", "Selection",
-    "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate", "explain", "load",
-    "save", "testing",
+    "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate", "explain",
+    "implies", "load", "save", "testing",
 ]
 # fmt: on
 
@@ -77,6 +78,7 @@ _NAMES = {
     "codecs": "Autoencoder Codec Identity Kernel PCA",
     "data.costs": "Cost",
     "data.constraint": "Constraint ConstraintKind",
+    "data.links": "implies",
     "data.problems": "InvalidError Problem",
     "data.schema": "Feature Schema",
     "explainers": "BruteForce CaseBased Evolution Explainer Guided Neighbours Sphere Tree",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from operator import eq, ge, gt, le, lt
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from counterpoint.data.distance import changed
+from counterpoint.data.links import Compares, Link
 from counterpoint.data.schema import Feature, Schema
 from counterpoint.data.types import Rows
 from counterpoint.explainers.base import Explainer
@@ -240,6 +242,12 @@ def _keeps_constraints(trial: _Trial) -> Iterator[str]:
         most, counts = trial.problem.max_changes, changed(rows, answer.row).sum(axis=1)
         if most is not None and (counts > most).any():
             yield f"a counterfactual of {where} changes {counts.max()} features, but max_changes is {most}"
+        for link in answer.schema.links:
+            for i, row in enumerate(rows):
+                if not _keeps(
+                    link, {f.name: f.label(v) for f, v in zip(answer.schema.features, row, strict=True)}
+                ):
+                    yield f"counterfactual {i + 1} of {where} breaks the link {link}: {_say(trial, row)}"
         rule = trial.problem.constraints.get("rule")
         if rule and len(rows) and not np.all(rule(answer.counterfactuals, answer.x)):
             yield f"a counterfactual of {where} breaks the rule"
@@ -277,6 +285,26 @@ def _broken(feature: Feature, old: float, new: float) -> str | None:
     steps = new / (feature.step or new or 1)
     # A step such as 0.1 is not exact as a float, so its multiples need not be exact either.
     return None if abs(steps - round(steps)) <= 1e-6 * max(1, abs(steps)) else f"its step is {feature.step}"
+
+
+def _keeps(link: Link, values: dict[Any, Any]) -> bool:
+    """Tell whether values keep a link between columns; a missing number breaks no comparison."""
+    if isinstance(link, Compares):
+        left, right = values[link.left], values[link.right]
+        return left is None or right is None or _COMPARE[link.operator](left, right)
+    return not all(_has(values, *each) for each in link.when) or all(
+        _has(values, *each) for each in link.then
+    )
+
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq}
+
+
+def _has(values: dict[Any, Any], name: Any, wanted: tuple[Any, ...]) -> bool:
+    value = values[name]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return bool(wanted[0] <= value <= wanted[-1])
+    return value in wanted
 
 
 def _outside(feature: Feature, value: Any) -> str | None:

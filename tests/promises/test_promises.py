@@ -208,8 +208,31 @@ def constraints(
         st.sampled_from([None, None, lambda table, x: np.sin(cp.Schema.infer(X).encode(table)).sum(1) > -1])
     )
     missing = draw(st.sampled_from(["keep", "keep", "allow"]))
-    more = {"costs": costs, "max_change": most}
+    more = {"costs": costs, "max_change": most, "links": draw(links_of(schema, kinds))}
     return {"schema": schema, "ranges": ranges, "rule": rule, "missing": missing, **asked, **more}
+
+
+@st.composite
+def links_of(draw: st.DrawFn, schema: cp.Schema, kinds: list[str]) -> list[Any]:
+    """Draw comparisons of numbers, and implications between any two features."""
+    names, found = list(schema.names), []
+    numbers = [name for name, kind in zip(names, kinds, strict=True) if kind in NUMBERS]
+    if len(numbers) > 1 and draw(st.integers(0, 2)) == 0:
+        left, right = draw(st.permutations(numbers))[:2]
+        found.append(f"{left} {draw(st.sampled_from(['<', '<=', '>', '>=']))} {right}")
+    if len(names) > 1 and draw(st.integers(0, 2)) == 0:
+        one, other = draw(st.permutations(range(len(names))))[:2]
+        values = [draw(st.sampled_from(values_of(schema.features[i]))) for i in (one, other)]
+        found.append(cp.implies({names[one]: values[0]}, then={names[other]: values[1]}))
+    return found
+
+
+def values_of(feature: cp.Feature) -> list[Any]:
+    if not feature.is_categorical:
+        low, high = feature.seen
+        return [(low, (low + high) / 2), ((low + high) / 2, high)]
+    known = [category for category in feature.categories if category is not None]
+    return [known[0], known[-1], known[:2]]
 
 
 def costs_of(feature: cp.Feature, kind: str, is_free: bool) -> list[Any]:

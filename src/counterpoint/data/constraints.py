@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from counterpoint._util.read_only import make_read_only
 from counterpoint.data.costs import table
 from counterpoint.data.marks import NANS
+from counterpoint.data.repairs import Comparison, Implication, compiled
 from counterpoint.data.schema import EXACT, Feature, Schema
 from counterpoint.data.types import Mask, Row, Rows
 
@@ -120,13 +121,14 @@ class Rules:
     reach: Row  # the most that a value may change; inf for no limit
     reach_of_x: Row  # the same as a share of x's value
     barred: tuple[tuple[int, Mask], ...]  # changes between categories that may not happen: old × new
+    links: tuple[Implication | Comparison, ...]  # constraints between features
 
     def __post_init__(self) -> None:
         make_read_only(self)
 
     @classmethod
-    def of(cls, schema: Schema) -> Rules:
-        """Gather the constraints of all features."""
+    def of(cls, schema: Schema, known: Rows | None = None) -> Rules:
+        """Gather the constraints of all features; known instances help to repair rows that break links."""
         features = schema.features
         grid = Grid.of(schema)
         limits = np.array([_limits(schema, index) for index in range(len(features))]).reshape(-1, 2)
@@ -153,6 +155,7 @@ class Rules:
                 for i, f in enumerate(features)
                 if f.cost.has_table and f.may_change
             ),
+            links=compiled(schema, grid, known),
         )
 
     @cached_property
@@ -407,6 +410,17 @@ class Bounds:
         missing = np.isnan(cells.values) & np.isnan(cells.own)
         differs[cells.row[(cells.values != cells.own) & ~missing]] = True
         return np.asarray(kept & differs)
+
+    def takes(self, values: Row, feature: int) -> Mask:
+        """Tell which of its rows may have a value in a feature: x's own, or an admissible other."""
+        own, indices = self.x[:, feature], np.full(len(values), feature, dtype=np.intp)
+        low, high = (np.broadcast_to(each, self.x.shape)[:, feature] for each in (self.low, self.high))
+        allowed = self._within(_Cells(indices, indices, values, own, (low, high)))
+        allowed &= ~self.rules.frozen[feature]
+        if self.rules.grid:
+            allowed &= self.rules.grid.settle(values, indices) == values
+        keeps = values == own if self.outside is None else (values == own) & ~self.outside[:, feature]
+        return np.asarray(keeps | allowed)
 
     def _cells(self, rows: Rows, where: Mask, own: Rows | None = None) -> _Cells:
         """Collect the cells that differ from x: they are few, and all others are admissible."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -157,6 +157,24 @@ class Feature:
         """Whether a category is among the admissible ones."""
         return self.range is None or category_key(category) in self._allowed
 
+    def codes_of(self, categories: Iterable[Any]) -> tuple[int, ...]:
+        """Find the codes of known categories.
+
+        Examples
+        --------
+        >>> Feature("job", kind="categorical", categories=("clerk", "smith")).codes_of(["smith"])
+        (1,)
+        """
+        keys = [category_key(category) for category in self.categories]
+        return tuple(keys.index(self._meant(category)) for category in categories)
+
+    def knows(self, category: Any) -> bool:
+        """Whether a category is among the known ones."""
+        try:
+            return self._meant(category) in self._keys
+        except TypeError:  # it is unhashable, so it is not a known category
+            return False
+
     @property
     def may_lose(self) -> bool:
         """Whether a counterfactual may lose a value that x has: on request, or if the range lists None."""
@@ -286,22 +304,16 @@ class Feature:
                 f"costs[{self.name!r}] has costs up and down, but its categories have no order. Use one "
                 f"cost, or Cost(changes=)."
             )
-        unknown = [category for category in cost.categories if not self._knows(category)]
+        unknown = [category for category in cost.categories if not self.knows(category)]
         if unknown:
             raise ValueError(
                 f"costs[{self.name!r}] must name known categories, got {listed(unknown)}. "
                 f"Known: {listed(self.categories)}."
             )
 
-    def _knows(self, category: Any) -> bool:
-        try:
-            return self._meant(category) in self._keys
-        except TypeError:  # it is unhashable, so it is not a known category
-            return False
-
     def _check_range(self, admissible: tuple[Any, ...]) -> None:
         if self.is_categorical:
-            unknown = [c for c in admissible if not self._knows(c)]
+            unknown = [c for c in admissible if not self.knows(c)]
             if unknown or not admissible:
                 got = listed(unknown) if unknown else "none"
                 raise ValueError(

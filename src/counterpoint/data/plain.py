@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.data.costs import Cost
+from counterpoint.data.links import Compares, Implies, Link
 from counterpoint.data.marks import MARKS, NANS, mark_indices
 from counterpoint.data.moments import MOMENTS, moment_to_plain
 from counterpoint.data.schema import Feature, Schema
@@ -41,6 +42,7 @@ def schema_to_plain(schema: Schema) -> dict[str, Plain]:
         "dtypes": [dtype_to_plain(dtype) for dtype in form.dtypes],
         "shape": list(form.shape),
         "features": [_feature_to_plain(feature) for feature in schema.features],
+        **({"links": [_link_to_plain(link) for link in schema.links]} if schema.links else {}),
     }
 
 
@@ -60,7 +62,8 @@ def schema_from_plain(plain: dict[str, Plain]) -> Schema:
         Feature(**{key: value_from_plain(value) for key, value in feature.items()})
         for feature in plain["features"]
     ]
-    return Schema(tuple(features), TableFormat(plain["kind"], names, dtypes, tuple(plain.get("shape", ()))))
+    form = TableFormat(plain["kind"], names, dtypes, tuple(plain.get("shape", ())))
+    return Schema(tuple(features), form, tuple(map(_link_from_plain, plain.get("links", ()))))
 
 
 def labels_to_plain(labels: Labels) -> dict[str, Plain]:
@@ -205,6 +208,16 @@ def _feature_to_plain(feature: Feature) -> dict[str, Plain]:
         return {name: value_to_plain(value) for name, value in kept.items()}
     except TypeError as error:
         raise TypeError(f"{feature.name!r} cannot be saved: {error}") from None
+
+
+def _link_to_plain(link: Link) -> Plain:
+    kind = "implies" if isinstance(link, Implies) else "compares"
+    return {kind: [value_to_plain(getattr(link, field.name)) for field in fields(link)]}
+
+
+def _link_from_plain(plain: Plain) -> Link:
+    ((kind, parts),) = plain.items()
+    return (Implies if kind == "implies" else Compares)(*(value_from_plain(part) for part in parts))
 
 
 def _numpy_name(dtype: np.dtype[Any]) -> str:

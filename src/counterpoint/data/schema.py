@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from counterpoint.data.costs import Cost, Costs
 from counterpoint.data.feature import Feature, category_key
+from counterpoint.data.links import Compares, Link, read_links
 from counterpoint.data.marks import is_missing, marks_in
 from counterpoint.data.problems import InvalidError, Problem, listed
 from counterpoint.data.reading import Reading, read_column
@@ -48,6 +49,7 @@ class Schema:
 
     features: tuple[Feature, ...]
     form: TableFormat
+    links: tuple[Link, ...] = ()  # constraints between columns
 
     def __post_init__(self) -> None:
         if tuple(feature.name for feature in self.features) != self.form.names:
@@ -58,6 +60,8 @@ class Schema:
         for index, feature in enumerate(self.features):
             if not feature.is_categorical:
                 _check_number_column(feature, self.form, index)
+        for link in self.links:
+            _check_link(link, self)
 
     @classmethod
     def infer(
@@ -72,6 +76,7 @@ class Schema:
         missing: Literal["keep", "allow"] = "keep",
         costs: Mapping[Any, Any] | None = None,
         max_change: Mapping[Any, float | str] | None = None,
+        links: Iterable[Any] = (),
     ) -> Schema:
         """Learn what each column is: floats are continuous, integers have step 1, the rest is categorical."""
         form = TableFormat.of(X)
@@ -93,6 +98,7 @@ class Schema:
             missing=missing,
             costs=costs,
             max_change=max_change,
+            links=links,
         )
 
     def constrain(
@@ -105,6 +111,7 @@ class Schema:
         missing: Literal["keep", "allow"] = "keep",
         costs: Mapping[Any, Any] | None = None,
         max_change: Mapping[Any, float | str] | None = None,
+        links: Iterable[Any] = (),
     ) -> Schema:
         """Return a schema with additional constraints on what a counterfactual may change.
 
@@ -145,7 +152,8 @@ class Schema:
                     max_change=reach.get(name, feature.max_change),
                 )
             )
-        return replace(self, features=tuple(changed))
+        more = read_links(links, self.names, lambda name: resolve([name], self.form, "links")[0])
+        return replace(self, features=tuple(changed), links=(*self.links, *more))
 
     def replace(self, name: Any, **changes: Any) -> Schema:
         """Return a schema with one feature changed.
@@ -340,6 +348,37 @@ def _check_number_column(feature: Feature, form: TableFormat, index: int) -> Non
             f"{feature.name!r} holds whole numbers ({given}), so its step must be a whole number, "
             f"got {feature.step}. Give step=1, or make the column float64."
         )
+
+
+def _check_link(link: Link, schema: Schema) -> None:
+    """Raise an error for a link that cannot be meant."""
+    features = {feature.name: feature for feature in schema.features}
+    unknown = [name for name in link.names if name not in features]
+    if unknown:
+        raise ValueError(
+            f"The link {link} must name known features, got {listed(unknown)}. Known: {listed(schema.names)}."
+        )
+    if isinstance(link, Compares):
+        categories = [name for name in link.names if features[name].is_categorical]
+        if categories:
+            raise ValueError(f"The link {link} compares numbers, and {listed(categories)} holds categories.")
+        return
+    for name, values in (*link.when, *link.then):
+        feature = features[name]
+        if not values or (feature.is_categorical and not all(map(feature.knows, values))):
+            raise ValueError(
+                f"The link {link} must name known values of {name!r}. Known: {listed(feature.categories)}."
+            )
+        if not feature.is_categorical and not _is_interval(values):
+            raise ValueError(
+                f"The link {link} must give {name!r} a number, or the ends (low, high) of an interval, "
+                f"got {listed(values)}."
+            )
+
+
+def _is_interval(values: Sequence[Any]) -> bool:
+    numbers = all(isinstance(value, int | float | np.number) for value in values)
+    return numbers and len(values) <= 2 and bool(values[0] <= values[-1])
 
 
 def _infer_feature(form: TableFormat, index: int, values: Column, categorical: bool, frozen: bool) -> Feature:

@@ -85,6 +85,7 @@ class Explainer(ABC):
         missing: Literal["keep", "allow"] = "keep",
         costs: Mapping[Any, Any] | None = None,
         max_change: Mapping[Any, float | str] | None = None,
+        links: Iterable[Any] = (),
         rule: Rule | None = None,
         progress: bool = True,
     ) -> Self:
@@ -118,6 +119,9 @@ class Explainer(ABC):
         max_change
             The most that a number may change, up or down: an amount, or a share of x's value such as
             ``"20%"``. For ordered categories, a number of ranks.
+        links
+            Constraints between columns: comparisons such as ``"start <= end"``, and `implies`. Searches
+            repair candidates that break them.
         rule
             A function (candidates as a table, x as a one-row table) to a mask of those that are admissible.
         progress
@@ -125,7 +129,7 @@ class Explainer(ABC):
             is asked about at most 50,000 of them, drawn at random.
         """
         constraints = Constraints(
-            schema, categorical, immutable, ranges, increase, decrease, missing, costs, max_change
+            schema, categorical, immutable, ranges, increase, decrease, missing, costs, max_change, links
         )
         if rule is not None and not callable(rule):
             raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")

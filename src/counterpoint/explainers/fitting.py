@@ -55,6 +55,7 @@ class Constraints:
     missing: str
     costs: Mapping[Any, Any] | None = None
     max_change: Mapping[Any, float | str] | None = None
+    links: Iterable[Any] = ()
 
     def of_table(self, X: Any) -> Schema:
         """Infer what columns are, or take the caller's word, and add the constraints."""
@@ -66,6 +67,7 @@ class Constraints:
             "missing": self.missing,
             "costs": self.costs,
             "max_change": self.max_change,
+            "links": self.links,
         }
         if self.schema is None:
             return Schema.infer(X, categorical=self.categorical, **limits)
@@ -155,7 +157,7 @@ class Fitted:
     @cached_property
     def rules(self) -> Rules:
         """The constraints on what a counterfactual may be."""
-        return self._once("rules", lambda: Rules.of(self.constrained))
+        return self._once("rules", lambda: Rules.of(self.constrained, self.known.rows))
 
     def _once(self, name: str, build: Callable[[], T]) -> T:
         """Build what depends on the constraints once for all questions that have the same."""

@@ -119,7 +119,7 @@ class Pool:
 
     def _ask(self, question: Question) -> Generator[Question, Reply, Labels]:
         """Ask about the admissible rows of a question, each distinct one once, within the budget."""
-        rows, instance = question
+        rows, instance = self.task.repaired(question.rows, question.instance), question.instance
         keep = np.flatnonzero(self._admissible(rows, instance))
         first, inverse = self._distinct(rows, instance, keep)
         within = np.flatnonzero(self._within_budget(instance[first]))
@@ -138,7 +138,7 @@ class Pool:
 
     def _admissible(self, rows: Rows, instance: Indices) -> Mask:
         """Tell which rows may be tried: they keep every constraint, and are not x itself."""
-        mask = self.task.admissible(rows, instance)
+        mask = self.task.admissible(rows, instance) & self.task.linked(rows)
         if self._obeys is not None:
             for one in np.unique(instance[mask]).tolist():
                 mine = np.flatnonzero(mask & (instance == one))

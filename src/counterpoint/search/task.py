@@ -24,6 +24,7 @@ from counterpoint.data.constraints import Rules
 from counterpoint.data.costs import Costs
 from counterpoint.data.distance import Distance, changed
 from counterpoint.data.known import Population
+from counterpoint.data.repairs import repaired
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.data.weighed import Weighed
 from counterpoint.model.target import Target
@@ -108,11 +109,22 @@ class Task:
         return self.project(np.concatenate([self.x[:0], *rows]), instance)
 
     def project(self, rows: Rows, instance: Indices) -> Question:
-        """Move rows to admissible ones that differ from x only in this task's features."""
+        """Move rows to admissible ones that differ from x in this task's features, and as links require."""
         projected = self._with(
             self.x, lambda rows, x: self.rules.around(x).project(rows, self.free), rows, instance
         )
-        return Question(projected, instance)
+        return Question(self.repaired(projected, instance), instance)
+
+    def repaired(self, rows: Rows, instance: Indices) -> Rows:
+        """Repair rows that break a link between features."""
+        if not self.rules.links:
+            return rows
+        return self._with(self.x, lambda rows, x: repaired(self.rules, rows, x), rows, instance)
+
+    def linked(self, rows: Rows) -> Mask:
+        """Tell which rows keep every link between features."""
+        kept = [link.holds(rows) for link in self.rules.links]
+        return np.asarray(np.logical_and.reduce([np.ones(len(rows), dtype=np.bool_), *kept]))
 
     def with_own(self, rows: Rows, instance: Indices) -> Question:
         """Replace each value that equals x's by x's own, bit for bit."""
