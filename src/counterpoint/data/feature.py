@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -41,7 +41,8 @@ class Feature:
     categories
         The known categories in code order. None is a missing category, once per mark in ``missing_as``.
     ordered
-        Whether the order of the categories has a meaning, so that they can rise and fall.
+        Whether the order of the categories has a meaning: they can rise and fall, and a step to the next
+        category is a smaller change than one to the last. A missing category comes last.
     missing
         Whether the number is missing in some known instances.
     missing_as
@@ -98,6 +99,19 @@ class Feature:
     def is_categorical(self) -> bool:
         """Whether its values are categories."""
         return self.kind == "categorical"
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether its values are categories that are searched along their order, as numbers are.
+
+        Two categories have nothing between them, and an immutable feature may hold categories without a rank.
+        """
+        return self.is_categorical and self.ordered and not self.immutable and len(self.index) > 2
+
+    @property
+    def first_gap(self) -> float:
+        """The first code of an ordered feature that stands for no category; infinite for any other."""
+        return float(len(self.index)) if self.ordered and self.gaps else np.inf
 
     def label(self, value: float) -> Any:
         """Turn one number of a row back into the value it stands for."""
@@ -181,6 +195,37 @@ class Feature:
         key = category_key(category)
         return key if key in self._keys else category_key(self._equal.get(category, category))
 
+    def in_order(self, order: Any) -> Feature:
+        """Return the same feature with its categories in the given order, from the lowest to the highest.
+
+        Examples
+        --------
+        >>> size = Feature("size", kind="categorical", categories=("large", "medium", "small"))
+        >>> size.in_order(["small", "medium", "large"]).categories
+        ('small', 'medium', 'large')
+        """
+        if not self.is_categorical:
+            raise ValueError(
+                f"order[{self.name!r}] lists categories, but it is a number. Name it in categorical= too."
+            )
+        if isinstance(order, str) or not isinstance(order, Iterable):
+            raise TypeError(
+                f"order[{self.name!r}] must list its categories from the lowest to the highest, got {order!r}."
+            )
+        given = list(order)
+        is_known = [category is not None and self._knows(category) for category in given]
+        unknown = [category for category, known in zip(given, is_known, strict=True) if not known]
+        keys = [self._meant(category) for category, known in zip(given, is_known, strict=True) if known]
+        known = {category_key(category): category for category in self.categories if category is not None}
+        left_out = [category for key, category in known.items() if key not in keys]
+        if unknown or left_out or len(set(keys)) < len(keys):
+            raise ValueError(
+                f"order[{self.name!r}] must list each known category once, from the lowest to the highest, "
+                f"got {listed(given)}. Unknown: {listed(unknown)}. Left out: {listed(left_out)}."
+            )
+        gaps = [category for category in self.categories if category is None]
+        return replace(self, categories=(*(known[key] for key in keys), *gaps), ordered=True)
+
     def _check_categories(self) -> None:
         known = [category_key(category) for category in self.categories if category is not None]
         if not self.categories or len(set(known)) < len(known) or not self._has_marks:
@@ -190,8 +235,13 @@ class Feature:
             )
         if self.direction and not self.ordered:
             raise ValueError(
-                f"{self.name!r} is one-way, but its categories have no order. Give the column an ordered "
-                f"categorical dtype, or a Schema whose feature has ordered=True."
+                f"{self.name!r} is one-way, but its categories have no order. Give it in order=, from the "
+                f"lowest to the highest, or give the column an ordered categorical dtype."
+            )
+        if self.ordered and not self.immutable and None in self.categories[: len(self.index)]:
+            raise ValueError(
+                f"{self.name!r} is ordered, so None must come after its categories, got "
+                f"{listed(self.categories)}."
             )
 
     @property

@@ -7,7 +7,7 @@ as NaN, a missing category as its own code.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -23,7 +23,7 @@ from counterpoint.data.marks import is_missing, marks_in
 from counterpoint.data.problems import InvalidError, Problem, listed
 from counterpoint.data.reading import Reading, read_column
 from counterpoint.data.tables import EXACT, Column, TableFormat
-from counterpoint.data.types import Row, Rows
+from counterpoint.data.types import Mask, Row, Rows
 from counterpoint.data.written import digits_in, is_exact, kinds_in, written_in
 
 __all__ = ["EXACT", "Feature", "Row", "Rows", "Schema"]
@@ -69,6 +69,7 @@ class Schema:
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
         missing: Literal["keep", "allow"] = "keep",
+        order: Mapping[Any, Sequence[Any]] | None = None,
     ) -> Schema:
         """Learn what each column is: floats are continuous, integers have step 1, the rest is categorical."""
         form = TableFormat.of(X)
@@ -76,14 +77,22 @@ class Schema:
         if not columns or not len(columns[0]):
             size = f"{len(columns[0]) if columns else 0} rows and {len(columns)} columns"
             raise ValueError(f"X must contain at least one known instance and one feature, got {size}.")
-        named = set(_resolve(categorical or (), form, "categorical"))
+        named = {
+            *_resolve(categorical or (), form, "categorical"),
+            *_resolve(_checked_order(order), form, "order"),
+        }
         frozen = set(_resolve(immutable, form, "immutable"))
         features = tuple(
             _infer_feature(form, index, column, name in named, name in frozen)
             for index, (name, column) in enumerate(zip(form.names, columns, strict=True))
         )
         return cls(features, form).constrain(
-            immutable=immutable, ranges=ranges, increase=increase, decrease=decrease, missing=missing
+            immutable=immutable,
+            ranges=ranges,
+            increase=increase,
+            decrease=decrease,
+            missing=missing,
+            order=order,
         )
 
     def constrain(
@@ -94,8 +103,12 @@ class Schema:
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
         missing: Literal["keep", "allow"] = "keep",
+        order: Mapping[Any, Sequence[Any]] | None = None,
     ) -> Schema:
         """Return a schema with additional constraints on what a counterfactual may change.
+
+        `order` lists the categories of features from the lowest to the highest. It changes the codes of
+        categories, so give it before the schema reads any table.
 
         Examples
         --------
@@ -113,7 +126,7 @@ class Schema:
         falling = set(_resolve(decrease, self.form, "decrease"))
         limits = _resolve_ranges(ranges or {}, self)
         changed = []
-        for feature in self.features:
+        for feature in self._in_order(order):
             name, way = feature.name, feature.direction
             up, down = way > 0 or name in rising, way < 0 or name in falling
             if up and down:
@@ -131,6 +144,12 @@ class Schema:
                 )
             )
         return replace(self, features=tuple(changed))
+
+    def _in_order(self, order: Mapping[Any, Sequence[Any]] | None) -> Iterator[Feature]:
+        """Put the categories of features in the order given by the user."""
+        names = _resolve(_checked_order(order), self.form, "order")
+        given = dict(zip(names, (order or {}).values(), strict=True))
+        return (f.in_order(given[f.name]) if f.name in given else f for f in self.features)
 
     def replace(self, name: Any, **changes: Any) -> Schema:
         """Return a schema with one feature changed.
@@ -176,6 +195,15 @@ class Schema:
     def categorical(self) -> NDArray[np.intp]:
         """The indices of the categorical features."""
         return np.array([i for i, f in enumerate(self.features) if f.is_categorical], dtype=np.intp)
+
+    @cached_property
+    def has_order(self) -> Mask:
+        """Which features have an order, as a mask: numbers, and ordered categories."""
+        return np.array([not f.is_categorical or f.ordered for f in self.features], dtype=np.bool_)
+
+    def ranks(self, rows: Rows) -> Rows:
+        """Return rows in which a missing ordered category is NaN, as a missing number is."""
+        return np.where(rows >= [feature.first_gap for feature in self.features], np.nan, rows)
 
     @cached_property
     def actionable(self) -> tuple[int, ...]:
@@ -428,6 +456,12 @@ def _resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any
     if repeated:
         raise ValueError(f"{argument} must name each feature once, got {listed(repeated)} more than once.")
     return resolved
+
+
+def _checked_order(order: Any) -> Mapping[Any, Any]:
+    if not isinstance(order, Mapping | None):
+        raise TypeError(f"order must map feature names to lists of categories, got {order!r}.")
+    return order or {}
 
 
 def _resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tuple[Any, ...]]:

@@ -81,6 +81,7 @@ class Explainer(ABC):
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
         missing: Literal["keep", "allow"] = "keep",
+        order: Mapping[Any, Sequence[Any]] | None = None,
         rule: Rule | None = None,
         progress: bool = True,
     ) -> Self:
@@ -108,13 +109,17 @@ class Explainer(ABC):
         missing
             ``"keep"``: a value that x has does not go missing. ``"allow"``: it may, where known instances
             miss it. What x misses may stay missing or become a value in any case.
+        order
+            The categories of a feature from the lowest to the highest, each once. They then have a distance
+            in steps, searches move along them, and `increase` and `decrease` hold for them. A column with an
+            ordered dtype needs no entry.
         rule
             A function (candidates as a table, x as a one-row table) to a mask of those that are admissible.
         progress
             Show a bar while the model labels the known instances, if that takes more than a few seconds. It
             is asked about at most 50,000 of them, drawn at random.
         """
-        constraints = Constraints(schema, categorical, immutable, ranges, increase, decrease, missing)
+        constraints = Constraints(schema, categorical, immutable, ranges, increase, decrease, missing, order)
         if rule is not None and not callable(rule):
             raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")
         seed = getattr(self, "seed", None)

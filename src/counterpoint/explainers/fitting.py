@@ -49,6 +49,7 @@ class Constraints:
     increase: Iterable[Any]
     decrease: Iterable[Any]
     missing: str
+    order: Mapping[Any, Sequence[Any]] | None = None
 
     def of_table(self, X: Any) -> Schema:
         """Infer what columns are, or take the caller's word, and add the constraints."""
@@ -58,6 +59,7 @@ class Constraints:
             "increase": self.increase,
             "decrease": self.decrease,
             "missing": self.missing,
+            "order": self.order,
         }
         if self.schema is None:
             return Schema.infer(X, categorical=self.categorical, **limits)
@@ -72,7 +74,7 @@ class Constraints:
 
     def of_signals(self) -> Any:
         """Give the mask of cells that may not change, and refuse what is for tables only."""
-        names = ("schema", "categorical", "ranges", "increase", "decrease", "missing")
+        names = ("schema", "categorical", "ranges", "increase", "decrease", "missing", "order")
         given = [name for name in names if getattr(self, name) not in (None, (), "keep")]
         if given:
             raise ValueError(
