@@ -145,6 +145,7 @@ class Distance:
 
         Examples
         --------
+        >>> import pandas as pd
         >>> levels = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
         >>> people = pd.DataFrame({"risk": pd.Series(["low", "mid", "high"], dtype=levels)})
         >>> schema = Schema.infer(people)

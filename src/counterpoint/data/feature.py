@@ -210,7 +210,8 @@ class Feature:
             )
         if isinstance(order, str) or not isinstance(order, Iterable):
             raise TypeError(
-                f"order[{self.name!r}] must list its categories from the lowest to the highest, got {order!r}."
+                f"order[{self.name!r}] must list its categories from the lowest to the highest, "
+                f"got {order!r}."
             )
         given = list(order)
         is_known = [category is not None and self._knows(category) for category in given]

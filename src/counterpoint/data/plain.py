@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.dummies import Group
+from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.marks import MARKS, NANS, mark_indices
 from counterpoint.data.moments import MOMENTS, moment_to_plain
 from counterpoint.data.schema import Feature, Schema
@@ -33,13 +35,14 @@ def schema_to_plain(schema: Schema) -> dict[str, Plain]:
     >>> schema_from_plain(schema_to_plain(schema)) == schema
     True
     """
-    form = schema.form
+    form = schema.form.caller
     return {
         "kind": form.kind,
         "names": [value_to_plain(name) for name in form.names],
         "dtypes": [dtype_to_plain(dtype) for dtype in form.dtypes],
         "shape": list(form.shape),
         "features": [_feature_to_plain(feature) for feature in schema.features],
+        **_groups_to_plain(schema.form),
     }
 
 
@@ -59,7 +62,16 @@ def schema_from_plain(plain: dict[str, Plain]) -> Schema:
         Feature(**{key: value_from_plain(value) for key, value in feature.items()})
         for feature in plain["features"]
     ]
-    return Schema(tuple(features), TableFormat(plain["kind"], names, dtypes, tuple(plain.get("shape", ()))))
+    form = TableFormat(plain["kind"], names, dtypes, tuple(plain.get("shape", ())))
+    groups = tuple(Group(*map(value_from_plain, group)) for group in plain.get("groups", ()))
+    return Schema(tuple(features), GroupedFormat.over(form, groups))
+
+
+def _groups_to_plain(form: TableFormat) -> dict[str, Plain]:
+    """List the groups of dummy columns, if there are any."""
+    groups = form.groups if isinstance(form, GroupedFormat) else ()
+    plain = [[value_to_plain(getattr(each, item.name)) for item in fields(each)] for each in groups]
+    return {"groups": plain} if plain else {}
 
 
 def labels_to_plain(labels: Labels) -> dict[str, Plain]:

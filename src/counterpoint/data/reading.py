@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from counterpoint.data.feature import Feature, category_key
 from counterpoint.data.marks import MARKS, NANS, is_missing, mark_indices
-from counterpoint.data.problems import Problem, listed
+from counterpoint.data.problems import Problem, Unreadable, listed
 from counterpoint.data.tables import EXACT, Column
 from counterpoint.data.types import Mask, Row
 from counterpoint.data.written import is_exact
@@ -53,7 +53,7 @@ class Reading(NamedTuple):
     def problems(self, values: Column) -> list[Problem]:
         """Name each value that could not be read."""
         return [
-            Problem(row, self.feature.name, _plain(values[row]), fault.reason)
+            Problem(row, self.feature.name, _given(values[row]), fault.reason)
             for fault in self.faults
             for row in fault.rows.tolist()
         ]
@@ -84,12 +84,22 @@ def _read_categories(feature: Feature, values: Column, objects: bool) -> Reading
     if not unseen.any():
         return Reading(feature, codes)
     unseen &= ~unusable
-    faults = _faults((unusable, _UNHASHABLE))
+    faults = _faults((unusable, _UNHASHABLE)) + _unreadable(values, unseen)
     if feature.immutable:
         return _widened(feature, values, codes, unseen, missing)._replace(faults=faults)
     known = f" Known: {listed(feature.categories)}."
     faults += _faults((unseen & missing, _MISSING + known), (unseen & ~missing, _UNSEEN + known))
     return Reading(feature, codes, faults)
+
+
+def _unreadable(values: Column, unseen: Mask) -> tuple[Fault, ...]:
+    """List what was unreadable from the start, and take it from the values that are unseen."""
+    reasons: dict[str, list[int]] = {}
+    for row in np.flatnonzero(unseen).tolist():
+        if isinstance(values[row], Unreadable):
+            reasons.setdefault(values[row].reason, []).append(row)
+            unseen[row] = False
+    return tuple(Fault(np.array(rows), reason) for reason, rows in reasons.items())
 
 
 def _codes(look_up: Callable[[Feature, Column], Row], feature: Feature, values: Column) -> tuple[Row, Mask]:
@@ -267,6 +277,11 @@ def _held(numbers: Row, dtype: np.dtype[Any] | None) -> tuple[Row, Mask, str]:
 
 def _faults(*found: tuple[Mask, str]) -> tuple[Fault, ...]:
     return tuple(Fault(np.flatnonzero(where), reason) for where, reason in found if where.any())
+
+
+def _given(value: Any) -> Any:
+    """Return a value as the caller gave it."""
+    return value.value if isinstance(value, Unreadable) else _plain(value)
 
 
 def _plain(value: Any) -> Any:

@@ -18,7 +18,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.detection import detect
+from counterpoint.data.dummies import Group, declared
 from counterpoint.data.feature import Feature, category_key
+from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.marks import is_missing, marks_in
 from counterpoint.data.problems import InvalidError, Problem, listed
 from counterpoint.data.reading import Reading, read_column
@@ -70,13 +73,22 @@ class Schema:
         decrease: Iterable[Any] = (),
         missing: Literal["keep", "allow"] = "keep",
         order: Mapping[Any, Sequence[Any]] | None = None,
+        onehot: Mapping[Any, Any] | bool | None = None,
     ) -> Schema:
-        """Learn what each column is: floats are continuous, integers have step 1, the rest is categorical."""
+        """Learn what each column is: floats are continuous, integers have step 1, the rest is categorical.
+
+        Groups of 0/1 columns that encode one category become one feature: those that `onehot` declares, or
+        else those that are detected, unless it is False. The other parameters are those of `Explainer.fit`.
+        """
         form = TableFormat.of(X)
         columns = form.columns(X)
         if not columns or not len(columns[0]):
             size = f"{len(columns[0]) if columns else 0} rows and {len(columns)} columns"
             raise ValueError(f"X must contain at least one known instance and one feature, got {size}.")
+        groups = _groups(onehot, form, columns)
+        if groups:
+            form = GroupedFormat.over(form, groups)
+            columns = form.columns(X)
         named = {
             *_resolve(categorical or (), form, "categorical"),
             *_resolve(_checked_order(order), form, "order"),
@@ -186,6 +198,12 @@ class Schema:
         """The features' names, in order."""
         return self.form.names
 
+    @property
+    def onehot(self) -> dict[Any, tuple[Any, ...]]:
+        """The groups of dummy columns that are one feature each: their columns by the feature's name."""
+        groups = self.form.groups if isinstance(self.form, GroupedFormat) else ()
+        return {group.name: group.columns for group in groups}
+
     @cached_property
     def continuous(self) -> NDArray[np.intp]:
         """The indices of the continuous features."""
@@ -293,6 +311,15 @@ class Schema:
         features = tuple(reading.feature for reading in readings)
         same = all(new is old for new, old in zip(features, self.features, strict=True))
         return self if same and form is self.form else replace(self, features=features, form=form)
+
+
+def _groups(
+    onehot: Mapping[Any, Any] | bool | None, form: TableFormat, columns: Sequence[Column]
+) -> tuple[Group, ...]:
+    """Find the groups of dummy columns: declared, or detected."""
+    if onehot is False:
+        return ()
+    return detect(form, columns) if onehot in (None, True) else declared(onehot, form, columns)
 
 
 class TableReading(NamedTuple):
@@ -440,13 +467,16 @@ def _resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"{argument} must be a list of feature names, got {names!r}.")
     known, every = form.names, set(form.names)
-    count = len(known) if form.kind == "array" else 0
+    columns = form.caller.names
+    count = len(columns) if form.kind == "array" else 0
     resolved = [
-        known[name]
+        columns[name]
         if isinstance(name, int | np.integer) and not isinstance(name, bool) and -count <= name < count
         else name
         for name in names
     ]
+    if form.owners:
+        resolved = _owned(resolved, form.owners, argument)
     unknown = [name for name in resolved if not isinstance(name, Hashable) or name not in every]
     if unknown:
         raise ValueError(
@@ -456,6 +486,18 @@ def _resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any
     if repeated:
         raise ValueError(f"{argument} must name each feature once, got {listed(repeated)} more than once.")
     return resolved
+
+
+def _owned(names: list[Any], owners: Mapping[Any, Any], argument: str) -> list[Any]:
+    """Replace columns of groups by their groups, where that is what must be meant."""
+    inside = [name for name in names if isinstance(name, Hashable) and name in owners]
+    if inside and argument not in ("immutable", "categorical"):
+        raise ValueError(
+            f"{argument} must name features, but {inside[0]!r} is a column of {owners[inside[0]]!r}, whose "
+            f"columns encode one category. Name {owners[inside[0]]!r}, or give onehot=False if they do not."
+        )
+    groups = dict.fromkeys(owners[name] for name in inside)
+    return [*(name for name in names if name not in inside and name not in groups), *groups]
 
 
 def _checked_order(order: Any) -> Mapping[Any, Any]:

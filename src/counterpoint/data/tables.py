@@ -72,6 +72,16 @@ class TableFormat:
         names = tuple(",".join(map(str, index)) for index in np.ndindex(*shape))
         return cls("array", names, (dtype,) * len(names), shape)
 
+    @property
+    def caller(self) -> TableFormat:
+        """The format of the caller's own table; it differs where several columns are one feature."""
+        return self
+
+    @property
+    def owners(self) -> Mapping[Any, Any]:
+        """The feature that each column belongs to, if it shares it with other columns."""
+        return {}
+
     def columns(self, table: Any, what: str = "X") -> list[Column]:
         """Read the columns of a table in this format, in the order of this format, as one array each."""
         if isinstance(table, pd.DataFrame):
@@ -212,6 +222,18 @@ class TableFormat:
         if isinstance(dtype, np.dtype) and dtype.kind not in "mM":
             return np.array(categories, dtype=dtype)
         return pd.Series(categories, dtype=dtype).array
+
+    def may_hold_flags(self, index: int) -> bool:
+        """Whether a column holds bools or numbers, so that it can be one of a group of dummy columns."""
+        dtype = self.dtypes[index]
+        is_bool = str(dtype) == "Boolean" if self.kind == "polars" else pd.api.types.is_bool_dtype(dtype)
+        return bool(is_bool) or self.number_type(index) is not None
+
+    def flag_column(self, index: int, flags: NDArray[np.float64]) -> Any:
+        """Turn 0.0 and 1.0 into a new column with the dtype at an index, of numbers or of bools."""
+        if self.number_type(index) is not None:
+            return self.number_column(index, flags)
+        return self.template(index, [bool(flag) for flag in flags])
 
     def pick(self, template: Any, codes: NDArray[np.intp]) -> Any:
         """Build a column of categories from their codes."""

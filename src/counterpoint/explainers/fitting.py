@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
+from counterpoint._util.say_once import say_once
 from counterpoint.codecs import Codec, Kernel
 from counterpoint.data.constraints import Rules
 from counterpoint.data.distance import Distance, Euclidean
@@ -50,6 +51,7 @@ class Constraints:
     decrease: Iterable[Any]
     missing: str
     order: Mapping[Any, Sequence[Any]] | None = None
+    onehot: Mapping[Any, Any] | bool | None = None
 
     def of_table(self, X: Any) -> Schema:
         """Infer what columns are, or take the caller's word, and add the constraints."""
@@ -62,7 +64,7 @@ class Constraints:
             "order": self.order,
         }
         if self.schema is None:
-            return Schema.infer(X, categorical=self.categorical, **limits)
+            return Schema.infer(X, categorical=self.categorical, onehot=self.onehot, **limits)
         if not isinstance(self.schema, Schema):
             kind = type(self.schema).__name__
             raise TypeError(f"schema must be a Schema, such as Schema.infer(X), got {kind}.")
@@ -70,11 +72,15 @@ class Constraints:
             raise ValueError(
                 "Give either schema or categorical, not both: a schema says what is categorical."
             )
+        if self.onehot is not None:
+            raise ValueError(
+                "Give either schema or onehot, not both: Schema.infer takes onehot, and knows its groups."
+            )
         return self.schema.constrain(**limits)
 
     def of_signals(self) -> Any:
         """Give the mask of cells that may not change, and refuse what is for tables only."""
-        names = ("schema", "categorical", "ranges", "increase", "decrease", "missing", "order")
+        names = ("schema", "categorical", "ranges", "increase", "decrease", "missing", "order", "onehot")
         given = [name for name in names if getattr(self, name) not in (None, (), "keep")]
         if given:
             raise ValueError(
@@ -195,6 +201,8 @@ def _learn_table(
     model: Any, X: Any, constraints: Constraints, rng: np.random.Generator, progress: bool
 ) -> tuple[BlackBox, Population]:
     schema = constraints.of_table(X)
+    if progress and constraints.schema is None and constraints.onehot in (None, True) and schema.onehot:
+        say_once(_detected(schema.onehot))
     if not schema.actionable:
         raise ValueError("Every feature is immutable, so nothing can change; leave at least one free.")
     schema, rows, _ = schema.read(X).valid()
@@ -205,6 +213,20 @@ def _learn_table(
     kept, labels = _sampled(order, lambda places: _labelled(blackbox, rows[places], places, progress))
     # The scales are those of all.
     return blackbox, Population(schema, rows[kept], _checked(labels), Distance.fit(schema, rows))
+
+
+def _detected(onehot: Mapping[Any, tuple[Any, ...]]) -> str:
+    """Say which columns were taken as one feature."""
+    groups = "; ".join(f"{name} ({_listed(columns)})" for name, columns in onehot.items())
+    return (
+        f"Columns that encode one category each change together, as one feature: {groups}. "
+        f"If that is not so, give onehot=False, or the groups as onehot={{name: columns}}."
+    )
+
+
+def _listed(columns: Sequence[Any], most: int = 4) -> str:
+    some = ", ".join(map(str, columns[:most]))
+    return some if len(columns) <= most else f"{some}, … {len(columns)} columns"
 
 
 def _learn_signals(

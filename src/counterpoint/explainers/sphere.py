@@ -21,8 +21,9 @@ class Sphere(Explainer):
     Draws are Gaussian-matched: (x + ε·N(0, 1)) / √(1 + ε²) in standardised space, so that a large radius
     leads to the population and not to nowhere. A category switches to one drawn from the known instances
     when the radius passes the direction's own threshold, so along a direction categories switch one by one
-    and are never broken. Ordered categories move by their ranks, as numbers do. The radius starts at `radius` and is divided until the boundary is crossed; then
-    the ring between the last radius that flips and the first that does not is halved, in each direction.
+    and are never broken. Ordered categories move by their ranks, as numbers do. The radius starts at `radius`
+    and is divided until the boundary is crossed; then the ring between the last radius that flips and the
+    first that does not is halved, in each direction.
 
     Parameters
     ----------
