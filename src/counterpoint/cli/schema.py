@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ HEAD = """\
 #   range = [low, high]              a number stays within (inf and -inf leave an end open)
 #   range = ["a", "b"]               a category is one of these
 #   kind = "category"                whole numbers that are names, not amounts
+#   order = ["low", "mid", "high"]   categories from the lowest to the highest
+#   onehot = ["job_a", "job_b"]      0/1 columns that encode one category
 """
 
 
@@ -72,13 +75,19 @@ def draft(table: pd.DataFrame, source: str) -> str:
     """
     rows, columns = table.shape
     parts = [HEAD.format(source=source, rows=rows, columns=columns)]
-    features = Schema.infer(table).features
-    parts += ["\n".join(_lines(feature, table[feature.name])) for feature in features]
+    schema = Schema.infer(table)
+    columns = schema.form.columns(table)
+    parts += [
+        "\n".join(_lines(feature, pd.Series(column), schema.onehot.get(feature.name, ())))
+        for feature, column in zip(schema.features, columns, strict=True)
+    ]
     return "\n\n".join(part.rstrip("\n") for part in parts)
 
 
-def _lines(feature: Feature, values: pd.Series) -> list[str]:
+def _lines(feature: Feature, values: pd.Series, onehot: Sequence[Any]) -> list[str]:
     lines = [f"[columns.{_key(str(feature.name))}]  # {_about(feature, values)}"]
+    if onehot:
+        lines.append(f"onehot = [{', '.join(map(_value, onehot))}]")
     lines.append('kind = "category"' if feature.is_categorical else 'kind = "number"')
     if feature.is_categorical:
         known = [category for category in feature.categories if category is not None]

@@ -20,6 +20,9 @@ from counterpoint.data.types import Rows
 # Columns that are independent look like a group in at most this share of tables.
 CHANCE = 1e-4
 
+# A float column of 0 and 1 is a flag, if it has at least so many values.
+ENOUGH = 20
+
 
 def detect(form: TableFormat, columns: Sequence[Column]) -> tuple[Group, ...]:
     """Find the groups of dummy columns in a table of known instances.
@@ -84,9 +87,23 @@ def _named(members: Sequence[str], may_be_none: bool, form: TableFormat) -> Grou
         key=lambda each: len(each[0]),
     )
     rests = [name[len(prefix) + len(separator) :] for name in members]
-    if separator.endswith("[") and all(rest.endswith("]") for rest in rests):  # as patsy writes: home[T.own]
-        rests = [rest[:-1].removeprefix("T.") for rest in rests]
+    if separator.startswith("[") and all(rest.endswith("]") for rest in rests):  # as patsy does: home[T.own]
+        rests = [rest[:-1] for rest in rests]
     name = prefix
     while name in form.names:
         name += "_"
     return Group(name, tuple(members), tuple(rests), free_name(rests) if may_be_none else None)
+
+
+def is_flag(column: Column) -> bool:
+    """Tell whether a column of floats holds nothing but 0 and 1, as a dummy column of two levels does.
+
+    Examples
+    --------
+    >>> is_flag(np.array([0.0, 1.0] * 10)), is_flag(np.array([0.0, 0.5] * 10))
+    (True, False)
+    """
+    if column.dtype.kind != "f" or len(column) < ENOUGH or np.isnan(as_flags(column[:ENOUGH])).any():
+        return False
+    flags = as_flags(column)
+    return bool(0 < flags.mean() < 1)

@@ -332,7 +332,7 @@ def _rank_scales(ranks: Rows) -> tuple[Row, Row]:
     Examples
     --------
     >>> _rank_scales(np.array([[0.0], [0.0], [1.0], [3.0]]))
-    (array([0.5]), array([1.8]))
+    (array([0.5]), array([2.]))
     """
     median, apart = np.zeros(ranks.shape[1]), np.ones(ranks.shape[1])
     for column, values in enumerate(ranks.T):

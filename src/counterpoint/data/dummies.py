@@ -18,7 +18,7 @@ from counterpoint.data.types import Rows
 NONE_SET = "none of these"
 
 # What stands between a prefix and a category: purpose_car, purpose=car, purpose: car, purpose[car] and so on.
-SEPARATOR = re.compile(r"[_=.:/|\[ -]+")
+SEPARATOR = re.compile(r"\[T\.|[_=.:/|\[ -]+")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from counterpoint.data.detection import detect
+from counterpoint.data.detection import detect, is_flag
 from counterpoint.data.dummies import Group, declared
 from counterpoint.data.feature import Feature, category_key
 from counterpoint.data.grouped import GroupedFormat
@@ -78,7 +78,8 @@ class Schema:
         """Learn what each column is: floats are continuous, integers have step 1, the rest is categorical.
 
         Groups of 0/1 columns that encode one category become one feature: those that `onehot` declares, or
-        else those that are detected, unless it is False. The other parameters are those of `Explainer.fit`.
+        else those that are detected, unless it is False. A float column of a frame that holds only 0 and 1
+        has step 1. The other parameters are those of `Explainer.fit`.
         """
         form = TableFormat.of(X)
         columns = form.columns(X)
@@ -98,6 +99,11 @@ class Schema:
             _infer_feature(form, index, column, name in named, name in frozen)
             for index, (name, column) in enumerate(zip(form.names, columns, strict=True))
         )
+        if onehot is not False and form.kind != "array":
+            features = tuple(
+                replace(feature, step=1) if feature.step is None and is_flag(column) else feature
+                for feature, column in zip(features, columns, strict=True)
+            )
         return cls(features, form).constrain(
             immutable=immutable,
             ranges=ranges,

@@ -18,6 +18,9 @@ def column(X: Any, name: Any, explanations: Explanations) -> NDArray[Any]:
     """Read a column of the explained rows: numbers, or strings if the model sees categories."""
     schema = explanations.schema
     known = _names(X, schema)
+    if name in schema.onehot and name not in known:
+        index = schema.names.index(name)
+        return objects([schema.features[index].label(item.row[index]) for item in explanations])
     if name not in known:
         raise ValueError(f"groups must name columns of X, got {name!r}. Known: {known}.")
     values = _values(X, name, schema)
@@ -33,7 +36,7 @@ def column(X: Any, name: Any, explanations: Explanations) -> NDArray[Any]:
 
 
 def _names(X: Any, schema: Schema) -> list[Any]:
-    return list(X.columns) if hasattr(X, "columns") else list(schema.names)
+    return list(X.columns) if hasattr(X, "columns") else list(schema.form.caller.names)
 
 
 def _values(X: Any, name: Any, schema: Schema) -> NDArray[Any]:
@@ -41,4 +44,4 @@ def _values(X: Any, name: Any, schema: Schema) -> NDArray[Any]:
         return pandas_values(X[name])
     if hasattr(X, "columns"):
         return objects(X[name].to_list())
-    return np.asarray(X)[:, schema.names.index(name)]
+    return np.asarray(X)[:, schema.form.caller.names.index(name)]
