@@ -252,7 +252,7 @@ def _broken(feature: Feature, old: float, new: float) -> str | None:
         return None if same else "it is immutable"
     was, now = feature.label(old), feature.label(new)
     if same:
-        return _outside(feature, now)
+        return _outside(feature, now, new)
     if old == new or (np.isnan(old) and np.isnan(new)):
         return "it is x's own value, but not written as x has it"
     if feature.direction and (was is None or now is None or (new - old) * feature.direction < 0):
@@ -269,12 +269,12 @@ def _broken(feature: Feature, old: float, new: float) -> str | None:
     return None if abs(steps - round(steps)) <= 1e-6 * max(1, abs(steps)) else f"its step is {feature.step}"
 
 
-def _outside(feature: Feature, value: Any) -> str | None:
+def _outside(feature: Feature, value: Any, number: float) -> str | None:
     """Say which of the user's ranges a value lies outside of; a missing value lies inside every range."""
     if feature.range is None or value is None:
         return None
     low, high = (feature.range[0], feature.range[-1])
-    inside = feature.allows(value) if feature.is_categorical else low <= value <= high
+    inside = feature.allows(value) if feature.is_categorical else low <= number <= high
     return None if inside else f"its range is {feature.range}"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +125,23 @@ def _range(text: str) -> tuple[str, tuple[Any, ...]]:
     name, equals, values = text.rpartition("=")
     if not (name and equals and values):
         raise InputError(f"--range must be NAME=LOW:HIGH or NAME=A,B,C, got {text!r}.")
-    return name, between(values) or tuple(values.split(","))
+    return name, between(values) or _dates_between(values) or tuple(values.split(","))
+
+
+def _dates_between(text: str) -> tuple[date | float, date | float] | None:
+    """Read LOW:HIGH of dates; None if the text is something else.
+
+    Examples
+    --------
+    >>> _dates_between("2020-01-01:")
+    (datetime.date(2020, 1, 1), inf)
+    """
+    low, colon, high = text.partition(":")
+    try:
+        first = date.fromisoformat(low) if low else -inf
+        return (first, date.fromisoformat(high) if high else inf) if colon else None
+    except ValueError:
+        return None
 
 
 def _order(text: str) -> tuple[str, tuple[str, ...]]:

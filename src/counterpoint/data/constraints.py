@@ -446,6 +446,9 @@ def _limits(schema: Schema, index: int) -> tuple[float, float]:
         known = len(feature.index) if feature.is_ranked and not feature.may_lose else len(feature.categories)
         return 0.0, known - 1.0
     low, high = _closed(feature)
+    if feature.calendar is not None:
+        first, last = feature.calendar.limits
+        return max(low, first), min(high, last)
     if dtype is not None and dtype.kind in "iu":
         return max(low, np.iinfo(dtype).min, -EXACT), min(high, np.iinfo(dtype).max, EXACT)
     # No number may be infinite, and steps must stay countable.

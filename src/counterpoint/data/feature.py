@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.dates import Calendar
 from counterpoint.data.marks import MARKS
 from counterpoint.data.problems import listed
 from counterpoint.data.written import WRITTEN, write
@@ -43,6 +45,11 @@ class Feature:
     ordered
         Whether the order of the categories has a meaning: they can rise and fall, and a step to the next
         category is a smaller change than one to the last. A missing category comes last.
+    moment
+        For a column of dates, how they are counted: ``"date"`` for days, or a name such as
+        ``"datetime64[us, UTC]"`` or ``"datetime[us]"``. All numbers of the feature are then such counts since
+        the start of 1970. The range may be given as dates and the step as a timedelta; it is a day if not
+        given.
     missing
         Whether the number is missing in some known instances.
     missing_as
@@ -60,7 +67,7 @@ class Feature:
     Examples
     --------
     >>> Feature("age", seen=(18, 90), step=1, direction=1)
-    Feature(name='age', kind='continuous', seen=(18, 90), ...direction=1)
+    Feature(name='age', kind='continuous', seen=(18, 90), ...direction=1, moment='')
     """
 
     name: Any
@@ -76,8 +83,11 @@ class Feature:
     may_go_missing: bool = False
     immutable: bool = False
     direction: int = 0
+    moment: str = ""
 
     def __post_init__(self) -> None:
+        if self.calendar is not None:
+            self._count_dates(self.calendar)
         for field, allowed in _CHOICES.items():
             value = getattr(self, field)
             if value not in allowed:
@@ -100,6 +110,20 @@ class Feature:
         """Whether its values are categories."""
         return self.kind == "categorical"
 
+    @cached_property
+    def calendar(self) -> Calendar | None:
+        """How its dates are counted; None if it holds no dates."""
+        return Calendar.named(self.moment) if self.moment else None
+
+    def _count_dates(self, calendar: Calendar) -> None:
+        """Turn a step given as a duration and ends given as dates into numbers."""
+        if self.step is None or isinstance(self.step, timedelta | np.timedelta64):
+            length = timedelta(days=1) if self.step is None else self.step
+            object.__setattr__(self, "step", calendar.step(length))
+        if self.range is not None:
+            ends = tuple(_end(self.name, end, calendar) for end in self.range)
+            object.__setattr__(self, "range", ends)
+
     @property
     def is_ranked(self) -> bool:
         """Whether its values are categories that are searched along their order, as numbers are.
@@ -119,10 +143,14 @@ class Feature:
             return self.categories[int(value)]
         if np.isnan(value):
             return None
+        if self.calendar is not None:
+            return self.calendar.label(value)
         return int(value) if self.step is not None and float(value).is_integer() else float(value)
 
     def write(self, number: float) -> Any:
         """Write a number as an object column holds it."""
+        if self.calendar is not None:
+            return self.calendar.label(number)
         return write(number, self.written or ("float" if self.step is None else "int"), self.step)
 
     def allows(self, category: Any) -> bool:
@@ -258,6 +286,18 @@ class Feature:
         near, (top, bottom) = np.rint(low / self.step), self.fraction
         return any(low <= count * top / bottom <= high for count in (near, near + 1))
 
+    def _shown(self, ends: tuple[Any, ...]) -> str:
+        """Show the ends of a range."""
+        if self.calendar is None:
+            return repr(ends)
+        return f"({', '.join(self.calendar.texts(np.array(ends, dtype=np.float64), 'missing'))})"
+
+    @property
+    def _shown_step(self) -> str:
+        if self.calendar is None or self.step is None:
+            return str(self.step)
+        return str(timedelta(days=self.step / self.calendar.per_day))
+
     def _knows(self, category: Any) -> bool:
         try:
             return self._meant(category) in self._keys
@@ -282,9 +322,21 @@ class Feature:
             )
         if not self._holds_a_step(*admissible):
             raise ValueError(
-                f"ranges[{self.name!r}] = {admissible!r} contains no whole multiple of its step {self.step}. "
-                f"Widen the range."
+                f"ranges[{self.name!r}] = {self._shown(admissible)} contains no whole multiple of its step "
+                f"{self._shown_step}. Widen the range."
             )
+
+
+def _end(name: Any, end: Any, calendar: Calendar) -> Any:
+    """Count the end of a range of dates; numbers are counts already, and infinite ends are open."""
+    if isinstance(end, int | float | np.number):
+        return end
+    try:
+        return calendar.number(end)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"ranges[{name!r}] must be a pair of dates (low, high): {error} An open end is -inf or inf."
+        ) from None
 
 
 def category_key(category: Any) -> Hashable:

@@ -92,6 +92,10 @@ class GroupedFormat(TableFormat):
         """Turn floats into a new column with the dtype at an index."""
         return self.base.number_column(self._places[index][0], values, write)
 
+    def date_column(self, index: int, instants: NDArray[np.datetime64]) -> Any:
+        """Turn points in time into a new column with the dtype at an index."""
+        return self.base.date_column(self._places[index][0], instants)
+
     def template(self, index: int, categories: Sequence[Any], missing_as: Sequence[str] = ()) -> Any:
         """Make a column, or the columns of a group, that hold each category once."""
         group, places = self._group(index), self._places[index]

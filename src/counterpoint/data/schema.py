@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -18,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.dates import Calendar, calendar_of
 from counterpoint.data.detection import detect, is_flag
 from counterpoint.data.dummies import Group, declared
 from counterpoint.data.feature import Feature, category_key
@@ -275,6 +275,8 @@ class Schema:
         feature = self.features[index]
         if feature.is_categorical:
             return self.form.pick(self._templates[index], values.astype(np.intp))
+        if feature.calendar is not None and self.form.dtypes[index] != np.object_:
+            return self.form.date_column(index, feature.calendar.instants(values))
         return self.form.number_column(index, values, feature.write)
 
     @cached_property
@@ -356,7 +358,7 @@ def _check_number_column(feature: Feature, form: TableFormat, index: int) -> Non
     """Raise an error for a continuous feature whose values its column cannot hold."""
     dtype = form.number_type(index)
     given = form.dtypes[index]
-    if dtype is None and given != np.object_ and form.digits(index) is None:
+    if dtype is None and given != np.object_ and form.digits(index) is None and not feature.moment:
         raise TypeError(
             f"{feature.name!r} is continuous, but its column holds {given}. Make it categorical, "
             f"or convert the column to numbers."
@@ -374,8 +376,7 @@ def _infer_feature(form: TableFormat, index: int, values: Column, categorical: b
     missing = is_missing(values)
     known = values[~missing]
     _refuse_objects(name, known, dtype)
-    if not frozen:
-        _refuse_dates(name, known, dtype)
+    calendar = None if frozen or categorical else calendar_of(name, known, dtype)
     held = form.number_type(index)
     written = written_in(known) if dtype == np.object_ and not categorical else ""
     kind = _object_kind(written) if dtype == np.object_ else held.kind if held else values.dtype.kind
@@ -385,6 +386,8 @@ def _infer_feature(form: TableFormat, index: int, values: Column, categorical: b
             f"{name!r} holds numbers of several types ({_named(known)}), which cannot be told apart in "
             f"counterfactuals. Convert it to numbers of one type, or name it in categorical=."
         )
+    if calendar is not None:
+        return _date_feature(name, values, calendar, marks)
     if categorical or kind not in "iuf" or (frozen and _is_no_scale(known, kind)):
         return _categorical_feature(name, known, dtype, marks)
     if not len(known):
@@ -417,14 +420,11 @@ def _named(known: Column) -> str:
     return ", ".join(kind.__name__ for kind in kinds_in(known))
 
 
-def _refuse_dates(name: Any, known: Column, dtype: Any) -> None:
-    """Raise an error for dates, which cannot change like numbers or categories."""
-    moments = (isinstance(value, date | time | timedelta | pd.Period) for value in known)
-    if known.dtype.kind in "mM" or (known.dtype == np.object_ and any(moments)):
-        raise TypeError(
-            f"{name!r} holds dates or times ({dtype}). Convert it to a number, such as days since a fixed "
-            f"date, or name it in immutable= if it may not change."
-        )
+def _date_feature(name: Any, values: Column, calendar: Calendar, marks: tuple[str, ...]) -> Feature:
+    """Make the feature of a column of dates: numbers with a step of a day."""
+    numbers = calendar.numbers(values).numbers
+    seen = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+    return Feature(name, seen=seen, missing=bool(marks), missing_as=marks or ("nan",), moment=calendar.name)
 
 
 def _refuse_objects(name: Any, known: Column, dtype: Any) -> None:
@@ -523,7 +523,10 @@ def _resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tupl
         if isinstance(admissible, str) or not isinstance(admissible, Iterable):
             asked = "a list of categories" if features[name].is_categorical else "a pair (low, high)"
             raise TypeError(f"ranges[{name!r}] must be {asked}, got {admissible!r}.")
-        values = [v.item() if isinstance(v, np.generic) else v for v in admissible]
+        dated = features[name].calendar is not None
+        values = [v.item() if isinstance(v, np.generic) and not dated else v for v in admissible]
+        if dated and any(isinstance(v, int | float | np.number) and np.isfinite(v) for v in values):
+            raise ValueError(f"ranges[{name!r}] must be a pair of dates (low, high), got {listed(values)}.")
         missing = is_missing(np.fromiter(values, dtype=object, count=len(values)))
         limits[name] = tuple(
             None if features[name].is_categorical and gone else value

@@ -203,6 +203,20 @@ class TableFormat:
             return _float_array(values, dtype)
         return pd.array(pd.Series(values), dtype=dtype)
 
+    def date_column(self, index: int, instants: NDArray[np.datetime64]) -> Any:
+        """Turn points in time into a new column with the dtype at an index, which holds dates."""
+        dtype = self.dtypes[index]
+        if self.kind == "polars":
+            return _polars_dates(instants, dtype)
+        if isinstance(dtype, np.dtype):
+            return instants.astype(dtype)
+        if isinstance(dtype, pd.ArrowDtype):
+            import pyarrow as pa
+
+            return dtype.__from_arrow__(pa.array(instants).cast(dtype.pyarrow_dtype))
+        index_of_dates = pd.DatetimeIndex(instants).tz_localize("UTC").tz_convert(dtype.tz)
+        return index_of_dates.as_unit(dtype.unit).array
+
     def template(self, index: int, categories: Sequence[Any], missing_as: Sequence[str] = ()) -> Any:
         """Make a column that holds each category once; decoding takes values from it, so any dtype is kept.
 
@@ -355,6 +369,16 @@ def _polars_numbers(values: NDArray[np.float64], dtype: Any) -> Any:
     null = nulls(values) if dtype.is_float() else np.isnan(values)
     numbers = pl.Series(values)
     return (numbers.set(pl.Series(null), None) if null.any() else numbers).cast(dtype)
+
+
+def _polars_dates(instants: NDArray[np.datetime64], dtype: Any) -> Any:
+    """Make a polars column of dates; points in time are in UTC if it has a zone."""
+    import polars as pl
+
+    is_date = type(dtype).__name__ == "Date"
+    dates = pl.Series(instants.astype("M8[D]") if is_date else instants.astype(f"M8[{dtype.time_unit}]"))
+    zone = getattr(dtype, "time_zone", None)
+    return dates.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else dates
 
 
 def _polars_values(series: Any) -> Column:

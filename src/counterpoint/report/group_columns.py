@@ -15,7 +15,7 @@ from counterpoint.show.wording import objects
 
 
 def column(X: Any, name: Any, explanations: Explanations) -> NDArray[Any]:
-    """Read a column of the explained rows: numbers, or strings if the model sees categories."""
+    """Read a column of the explained rows: numbers, strings if the model sees categories, years of dates."""
     schema = explanations.schema
     known = _names(X, schema)
     if name in schema.onehot and name not in known:
@@ -29,6 +29,8 @@ def column(X: Any, name: Any, explanations: Explanations) -> NDArray[Any]:
             f"X must hold the explained rows, one per explanation: {len(values)} rows, "
             f"{len(explanations)} explanations."
         )
+    if any(feature.name == name and feature.moment for feature in schema.features):
+        return objects([None if pd.isna(value) else str(pd.Timestamp(value).year) for value in values])
     categories = [feature.name for feature in schema.features if feature.is_categorical]
     if name in categories:
         return objects([value if pd.isna(value) else str(value) for value in values.tolist()])

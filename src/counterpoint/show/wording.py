@@ -138,6 +138,8 @@ def value_texts(feature: Feature, values: Row, quote: bool = False) -> list[str]
     >>> value_texts(job, np.array([0.0, 2.0])), value_texts(job, np.array([0.0, 1.0]), quote=True)
     (['clerk', 'missing'], ["'clerk'", "'smith'"])
     """
+    if feature.calendar is not None:
+        return feature.calendar.texts(values, MISSING)
     if not feature.is_categorical:
         return number_texts(values.tolist())
     labels = [feature.label(value) for value in values]
