@@ -33,7 +33,7 @@ from counterpoint.search.task import Rule
 from counterpoint.selection.selection import Selection
 
 FORMAT = "counterpoint explainer"
-VERSION = 2
+VERSION = 3
 TEXT = "explainer.json"
 
 # The model of a loaded explainer is asked about at most this many known instances, to check that it is right.

@@ -262,7 +262,7 @@ def _broken(feature: Feature, old: float, new: float) -> str | None:
     if not feature.may_change:
         return None if same else "it never changes"
     if same:
-        return _outside(feature, now)
+        return _outside(feature, now, new)
     if old == new or (np.isnan(old) and np.isnan(new)):
         return "it is x's own value, but not written as x has it"
     if (feature.never_falls or feature.never_rises) and (was is None or now is None):
@@ -307,12 +307,12 @@ def _has(values: dict[Any, Any], name: Any, wanted: tuple[Any, ...]) -> bool:
     return value in wanted
 
 
-def _outside(feature: Feature, value: Any) -> str | None:
+def _outside(feature: Feature, value: Any, number: float) -> str | None:
     """Say which of the user's ranges a value lies outside of; a missing value lies inside every range."""
     if feature.range is None or value is None:
         return None
     low, high = (feature.range[0], feature.range[-1])
-    inside = feature.allows(value) if feature.is_categorical else low <= value <= high
+    inside = feature.allows(value) if feature.is_categorical else low <= number <= high
     return None if inside else f"its range is {feature.range}"
 
 

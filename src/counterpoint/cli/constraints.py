@@ -5,6 +5,8 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from counterpoint.cli.errors import InputError, need
 
 KINDS = ("number", "category")
 FLAGS = ("immutable", "increase", "decrease")
-KEYS = ("kind", "range", *FLAGS)
+LISTS = ("range", "order", "onehot")
+KEYS = ("kind", *LISTS, *FLAGS)
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Limits:
     Examples
     --------
     >>> Limits(immutable=("age",)) + Limits(immutable=("sex",), ranges={"amount": (500, 9000)})
-    Limits(categorical=(), immutable=('age', 'sex'), increase=(), decrease=(), ranges={'amount': (500, 9000)})
+    Limits(categorical=(), immutable=('age', 'sex'), ..., ranges={'amount': (500, 9000)}, ...)
     """
 
     categorical: tuple[str, ...] = ()
@@ -32,6 +35,8 @@ class Limits:
     increase: tuple[str, ...] = ()
     decrease: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    order: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    onehot: Mapping[str, tuple[str, ...]] | bool | None = None  # None: they are detected
 
     def __add__(self, other: Limits) -> Limits:
         return Limits(
@@ -40,17 +45,30 @@ class Limits:
             _joined(self.increase, other.increase),
             _joined(self.decrease, other.decrease),
             {**self.ranges, **other.ranges},
+            {**self.order, **other.order},
+            _joined_groups(self.onehot, other.onehot),
         )
 
     def typed(self, known: pd.DataFrame) -> Limits:
         """Turn categories that a flag gave as texts into what the column holds."""
-        ranges = {}
-        for name, values in self.ranges.items():
-            texts = [value for value in values if isinstance(value, str)]
-            held = known[name].unique() if texts and name in known else ()
-            by_text = {str(value): value for value in held}
-            ranges[name] = tuple(by_text.get(value, value) if value in texts else value for value in values)
-        return replace(self, ranges=ranges)
+        return replace(self, ranges=_typed(self.ranges, known), order=_typed(self.order, known))
+
+
+def _typed(given: Mapping[str, tuple[Any, ...]], known: pd.DataFrame) -> dict[str, tuple[Any, ...]]:
+    typed = {}
+    for name, values in given.items():
+        texts = [value for value in values if isinstance(value, str)]
+        held = known[name].unique() if texts and name in known else ()
+        by_text = {str(value): value for value in held}
+        typed[name] = tuple(by_text.get(value, value) if value in texts else value for value in values)
+    return typed
+
+
+def _joined_groups(one: Any, other: Any) -> Any:
+    """Join groups of dummy columns; if none are named, the last word counts."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return {**one, **other}
+    return one if other is None else other
 
 
 def _joined(*names: tuple[str, ...]) -> tuple[str, ...]:
@@ -64,8 +82,12 @@ def from_flags(
     increase: Sequence[str],
     decrease: Sequence[str],
     ranges: Sequence[str],
+    order: Sequence[str] = (),
+    onehot: bool = True,
 ) -> Limits:
     """Read flags; each range is NAME=LOW:HIGH, with an end left out if it is open, or NAME=A,B,C.
+
+    Each order is NAME=A,B,C, from the lowest to the highest.
 
     Examples
     --------
@@ -73,7 +95,15 @@ def from_flags(
     {'amount': (500.0, inf), 'purpose': ('car', 'tv')}
     """
     read = dict(_range(text) for text in ranges)
-    return Limits(tuple(categorical), tuple(immutable), tuple(increase), tuple(decrease), read)
+    return Limits(
+        tuple(categorical),
+        tuple(immutable),
+        tuple(increase),
+        tuple(decrease),
+        read,
+        dict(_order(text) for text in order),
+        None if onehot else False,
+    )
 
 
 def between(text: str) -> tuple[float, float] | None:
@@ -95,7 +125,30 @@ def _range(text: str) -> tuple[str, tuple[Any, ...]]:
     name, equals, values = text.rpartition("=")
     if not (name and equals and values):
         raise InputError(f"--range must be NAME=LOW:HIGH or NAME=A,B,C, got {text!r}.")
-    return name, between(values) or tuple(values.split(","))
+    return name, between(values) or _dates_between(values) or tuple(values.split(","))
+
+
+def _dates_between(text: str) -> tuple[date | float, date | float] | None:
+    """Read LOW:HIGH of dates; None if the text is something else.
+
+    Examples
+    --------
+    >>> _dates_between("2020-01-01:")
+    (datetime.date(2020, 1, 1), inf)
+    """
+    low, colon, high = text.partition(":")
+    try:
+        first = date.fromisoformat(low) if low else -inf
+        return (first, date.fromisoformat(high) if high else inf) if colon else None
+    except ValueError:
+        return None
+
+
+def _order(text: str) -> tuple[str, tuple[str, ...]]:
+    name, equals, values = text.rpartition("=")
+    if not (name and equals and values):
+        raise InputError(f"--order must be NAME=LOWEST,…,HIGHEST, got {text!r}.")
+    return name, tuple(values.split(","))
 
 
 def read_limits(path: Path) -> Limits:
@@ -110,14 +163,25 @@ def read_limits(path: Path) -> Limits:
     {'amount': (500, 9000)}
     """
     content = _parsed(path)
-    _check_keys(path, content, ("columns",), "the file")
+    _check_keys(path, content, ("columns", "onehot"), "the file")
     columns = content.get("columns") or {}
+    if not isinstance(content.get("onehot", True), bool):
+        raise InputError(
+            f"{path}: onehot must be true or false, got {content['onehot']!r}. The columns of a group are "
+            f"listed in columns.NAME.onehot."
+        )
     if not isinstance(columns, Mapping):
         raise InputError(f"{path}: columns must map names to constraints, got {columns!r}.")
     limits = Limits()
     for name, column in columns.items():
         limits += _column_limits(path, str(name), column or {})
-    return limits
+    if content.get("onehot", True):
+        return limits
+    if isinstance(limits.onehot, Mapping):
+        raise InputError(
+            f"{path}: onehot is false, but {list(limits.onehot)} list columns. Drop one of the two."
+        )
+    return replace(limits, onehot=False)
 
 
 def _parsed(path: Path) -> Mapping[str, Any]:
@@ -156,15 +220,18 @@ def _column_limits(path: Path, name: str, column: Any) -> Limits:
     for flag in FLAGS:
         if not isinstance(column.get(flag, False), bool):
             raise InputError(f"{path}: columns.{name}.{flag} must be true or false, got {column[flag]!r}.")
-    values = column.get("range")
-    if values is not None and not isinstance(values, list):
-        raise InputError(f"{path}: columns.{name}.range must be a list of values, got {values!r}.")
+    for key in LISTS:
+        if not isinstance(column.get(key), list | None):
+            raise InputError(f"{path}: columns.{name}.{key} must be a list of values, got {column[key]!r}.")
+    values, order, onehot = (None if column.get(key) is None else {name: tuple(column[key])} for key in LISTS)
     return Limits(
         categorical=(name,) if kind == "category" else (),
         immutable=(name,) if column.get("immutable") else (),
         increase=(name,) if column.get("increase") else (),
         decrease=(name,) if column.get("decrease") else (),
-        ranges={} if values is None else {name: tuple(values)},
+        ranges=values or {},
+        order=order or {},
+        onehot=onehot,
     )
 
 

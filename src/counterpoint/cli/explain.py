@@ -63,6 +63,8 @@ class Session:
             increase=limits.increase,
             decrease=limits.decrease,
             ranges=limits.ranges,
+            order=limits.order,
+            onehot=limits.onehot,
             missing="allow" if question.allow_missing else "keep",
             progress=not job.quiet,
         )

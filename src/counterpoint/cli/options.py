@@ -86,6 +86,12 @@ def _add_constraints(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--range", action="append", default=[], metavar="NAME=LOW:HIGH", help="or NAME=A,B; one per column"
     )
+    group.add_argument(
+        "--order", action="append", default=[], metavar="NAME=A,B", help="categories from lowest to highest"
+    )
+    group.add_argument(
+        "--no-onehot", action="store_true", help="do not take 0/1 columns of one category as one feature"
+    )
     group.add_argument("--max-changes", type=int, metavar="N", help="at most so many columns change")
     group.add_argument("--allow-missing", action="store_true", help="an answer may let a value go missing")
 
@@ -115,7 +121,13 @@ def job_of(options: argparse.Namespace) -> Job:
     """Turn options into what is to be done."""
     names = {name: _split(getattr(options, name)) for name in ("immutable", "increase", "decrease", "groups")}
     groups = names.pop("groups")
-    flags = from_flags(_split(options.categorical), **names, ranges=options.range)
+    flags = from_flags(
+        _split(options.categorical),
+        **names,
+        ranges=options.range,
+        order=options.order,
+        onehot=not options.no_onehot,
+    )
     limits = read_limits(options.constraints) if options.constraints else Limits()
     classes = None if options.classes is None else _split([options.classes])
     question = Question(

@@ -36,7 +36,7 @@ class Grid:
     @classmethod
     def of(cls, schema: Schema) -> Grid:
         """Gather the steps and dtypes of all features."""
-        steps = [np.nan if f.is_categorical or f.step is None else f.step for f in schema.features]
+        steps = [_step(feature) for feature in schema.features]
         tops, bottoms = zip(*(f.fraction for f in schema.features), strict=True) if steps else ((), ())
         narrow: dict[np.dtype[Any], Mask] = {}
         for index in schema.continuous.tolist():
@@ -101,6 +101,13 @@ class Grid:
         return after
 
 
+def _step(feature: Feature) -> float:
+    """Find the step of a feature; NaN if it has none. Ordered categories have whole ranks."""
+    if feature.is_categorical:
+        return 1.0 if feature.is_ranked else np.nan
+    return np.nan if feature.step is None else feature.step
+
+
 @dataclass(frozen=True)
 class Rules:
     """The constraints of a schema as arrays, built once."""
@@ -114,7 +121,9 @@ class Rules:
     has_gaps: bool  # whether a number can be missing at all
     may_lose: Mask  # numbers that may go missing
     nan: Row  # the NaN that stands for a number that goes missing
-    is_category: Mask
+    is_coded: Mask  # categories, which are held as codes
+    is_category: Mask  # categories without an order, between which no value lies
+    first_gap: Row  # the first code of an ordered category that stands for a missing one
     categories: Categories
     limited: NDArray[np.intp]  # the features that may change and have a range from the user
     grid: Grid
@@ -144,7 +153,9 @@ class Rules:
             has_gaps=any(f.missing for f in features),
             may_lose=np.array([f.may_lose and not f.is_categorical for f in features], dtype=np.bool_),
             nan=np.array([NANS[f.missing_as[0]] for f in features], dtype=np.float64),
-            is_category=np.array([f.is_categorical for f in features], dtype=np.bool_),
+            is_coded=np.array([f.is_categorical for f in features], dtype=np.bool_),
+            is_category=np.array([f.is_categorical and not f.is_ranked for f in features], dtype=np.bool_),
+            first_gap=np.array([f.first_gap if f.is_ranked else np.inf for f in features], dtype=np.float64),
             categories=Categories.of(features),
             limited=np.array(limited, dtype=np.intp),
             grid=grid,
@@ -169,7 +180,21 @@ class Rules:
     @cached_property
     def has_categories(self) -> bool:
         """Whether any feature is categorical."""
-        return bool(self.is_category.any())
+        return bool(self.is_coded.any())
+
+    @cached_property
+    def has_ranked_ranges(self) -> bool:
+        """Whether some, but not all, categories of an ordered feature are admissible."""
+        ranked = self.is_coded & ~self.is_category
+        return bool(ranked[self.limited].any())
+
+    @cached_property
+    def _has_ranked_gaps(self) -> bool:
+        return bool(np.isfinite(self.first_gap).any())
+
+    def ranks(self, rows: Rows) -> Rows:
+        """Return rows in which a missing ordered category is NaN, as a missing number is."""
+        return np.where(rows >= self.first_gap, np.nan, rows) if self._has_ranked_gaps else rows
 
     def around(self, x: Rows) -> Bounds:
         """See the constraints from x: one instance, or one per row."""
@@ -212,7 +237,7 @@ class Rules:
         """Tell which values are missing: NaN, and missing categories of features that may change."""
         missing = np.isnan(values)
         # The category of an immutable feature can have a code that is unknown here.
-        category = np.broadcast_to((self.is_category & ~self.frozen)[feature], values.shape)
+        category = np.broadcast_to((self.is_coded & ~self.frozen)[feature], values.shape)
         indices = np.broadcast_to(feature, values.shape)[category]
         missing[category] = self.categories.gaps[
             self.categories.starts[indices] + values[category].astype(np.intp)
@@ -238,7 +263,7 @@ class Rules:
         values = x[..., self.limited]
         low, high = self._ranges
         outside = (values < low) | (values > high)
-        category = self.is_category[self.limited]
+        category = self.is_coded[self.limited]
         if category.any():
             codes = values[..., category].astype(np.intp)
             kept = self.categories.keeps(self.limited[category], codes)
@@ -352,7 +377,7 @@ class Bounds:
             return self.x
         home = np.array(self.x)
         cells = self._cells(np.atleast_2d(self.x), np.atleast_2d(self.outside))
-        category = self.rules.is_category[cells.feature]
+        category = self.rules.is_coded[cells.feature]
         settled = self._settled(cells)
         settled[category] = self.rules.categories.entered(cells.feature[category], cells.own[category])
         np.atleast_2d(home)[cells.row, cells.feature] = settled
@@ -385,6 +410,8 @@ class Bounds:
         settled = np.fmin(np.fmax(cells.values, low), high)
         if self.rules.grid:
             settled = np.fmin(np.fmax(self.rules.grid.settle(settled, cells.feature), low), high)
+        if self.rules.has_ranked_ranges:
+            settled = self._admitted(settled, cells.feature)
         # Adding 0.0 turns -0.0 into 0.0; fmax may return either, depending on the length of the array.
         settled += 0.0
         missing = np.isnan(cells.values)
@@ -393,6 +420,14 @@ class Bounds:
             settled[missing] = np.where(np.isnan(own), own, nan)
         changes = self._within(replace(cells, values=settled)) & (settled != cells.own)
         return np.where(changes, settled, cells.own)
+
+    def _admitted(self, values: Row, feature: NDArray[np.intp]) -> Row:
+        """Move ranks to the nearest ones in the user's ranges."""
+        rules = self.rules
+        ranked = np.flatnonzero((rules.is_coded & ~rules.is_category)[feature] & np.isfinite(values))
+        wrong = ranked[~rules.categories.takes(feature[ranked], values[ranked].astype(np.intp))]
+        values[wrong] = rules.categories.entered(feature[wrong], values[wrong])
+        return values
 
     def admissible(self, rows: Rows) -> Mask:
         """Tell which rows satisfy every constraint exactly and differ from x."""
@@ -438,9 +473,9 @@ class Bounds:
         rules, values, feature = self.rules, cells.values, cells.feature
         inside = (values >= cells.limits[0]) & (values <= cells.limits[1])
         if rules.has_categories:
-            inside &= (np.rint(values) == values) | ~rules.is_category[feature]
+            inside &= (np.rint(values) == values) | ~rules.is_coded[feature]
         if rules.categories.forbids:
-            category = np.flatnonzero(inside & rules.is_category[feature])
+            category = np.flatnonzero(inside & rules.is_coded[feature])
             inside[category] = rules.categories.takes(feature[category], values[category].astype(np.intp))
             if rules.categories.has_marks:  # None to NaN is no change
                 some = feature[category]
@@ -471,8 +506,12 @@ def _limits(schema: Schema, index: int) -> tuple[float, float]:
     """Find the lowest and highest value that a feature may take, ignoring steps."""
     feature, dtype = schema.features[index], schema.form.number_type(index)
     if feature.is_categorical:
-        return 0.0, len(feature.categories) - 1.0
+        known = len(feature.index) if feature.is_ranked and not feature.may_lose else len(feature.categories)
+        return 0.0, known - 1.0
     low, high = _closed(feature)
+    if feature.calendar is not None:
+        first, last = feature.calendar.limits
+        return max(low, first), min(high, last)
     if dtype is not None and dtype.kind in "iu":
         return max(low, np.iinfo(dtype).min, -EXACT), min(high, np.iinfo(dtype).max, EXACT)
     # No number may be infinite, and steps must stay countable.

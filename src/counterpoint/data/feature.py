@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -13,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.data.costs import PLAIN, Cost
+from counterpoint.data.dates import Calendar
 from counterpoint.data.marks import MARKS
 from counterpoint.data.problems import listed
 from counterpoint.data.written import WRITTEN, write
@@ -42,7 +44,13 @@ class Feature:
     categories
         The known categories in code order. None is a missing category, once per mark in ``missing_as``.
     ordered
-        Whether the order of the categories has a meaning, so that they can rise and fall.
+        Whether the order of the categories has a meaning: they can rise and fall, and a step to the next
+        category is a smaller change than one to the last. A missing category comes last.
+    moment
+        For a column of dates, how they are counted: ``"date"`` for days, or a name such as
+        ``"datetime64[us, UTC]"`` or ``"datetime[us]"``. All numbers of the feature are then such counts since
+        the start of 1970. The range may be given as dates and the step as a timedelta; it is a day if not
+        given.
     missing
         Whether the number is missing in some known instances.
     missing_as
@@ -65,7 +73,7 @@ class Feature:
     Examples
     --------
     >>> Feature("age", seen=(18, 90), step=1, direction=1)
-    Feature(name='age', kind='continuous', seen=(18, 90), ...direction=1)
+    Feature(name='age', kind='continuous', seen=(18, 90), ...direction=1, moment='')
     """
 
     name: Any
@@ -83,8 +91,11 @@ class Feature:
     direction: int = 0
     cost: Cost = PLAIN
     max_change: float | str | None = None
+    moment: str = ""
 
     def __post_init__(self) -> None:
+        if self.calendar is not None:
+            self._count_dates(self.calendar)
         for field, allowed in _CHOICES.items():
             value = getattr(self, field)
             if value not in allowed:
@@ -141,16 +152,47 @@ class Feature:
             return np.inf, float(self.max_change.strip().removesuffix("%")) / 100
         return float(self.max_change), np.inf
 
+    @cached_property
+    def calendar(self) -> Calendar | None:
+        """How its dates are counted; None if it holds no dates."""
+        return Calendar.named(self.moment) if self.moment else None
+
+    def _count_dates(self, calendar: Calendar) -> None:
+        """Turn a step given as a duration and ends given as dates into numbers."""
+        if self.step is None or isinstance(self.step, timedelta | np.timedelta64):
+            length = timedelta(days=1) if self.step is None else self.step
+            object.__setattr__(self, "step", calendar.step(length))
+        if self.range is not None:
+            ends = tuple(_end(self.name, end, calendar) for end in self.range)
+            object.__setattr__(self, "range", ends)
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether its values are categories that are searched along their order, as numbers are.
+
+        Two categories have nothing between them, and an immutable feature may hold categories without a rank.
+        """
+        return self.is_categorical and self.ordered and not self.immutable and len(self.index) > 2
+
+    @property
+    def first_gap(self) -> float:
+        """The first code of an ordered feature that stands for no category; infinite for any other."""
+        return float(len(self.index)) if self.ordered and self.gaps else np.inf
+
     def label(self, value: float) -> Any:
         """Turn one number of a row back into the value it stands for."""
         if self.is_categorical:
             return self.categories[int(value)]
         if np.isnan(value):
             return None
+        if self.calendar is not None:
+            return self.calendar.label(value)
         return int(value) if self.step is not None and float(value).is_integer() else float(value)
 
     def write(self, number: float) -> Any:
         """Write a number as an object column holds it."""
+        if self.calendar is not None:
+            return self.calendar.label(number)
         return write(number, self.written or ("float" if self.step is None else "int"), self.step)
 
     def allows(self, category: Any) -> bool:
@@ -243,6 +285,38 @@ class Feature:
         key = category_key(category)
         return key if key in self._keys else category_key(self._equal.get(category, category))
 
+    def in_order(self, order: Any) -> Feature:
+        """Return the same feature with its categories in the given order, from the lowest to the highest.
+
+        Examples
+        --------
+        >>> size = Feature("size", kind="categorical", categories=("large", "medium", "small"))
+        >>> size.in_order(["small", "medium", "large"]).categories
+        ('small', 'medium', 'large')
+        """
+        if not self.is_categorical:
+            raise ValueError(
+                f"order[{self.name!r}] lists categories, but it is a number. Name it in categorical= too."
+            )
+        if isinstance(order, str) or not isinstance(order, Iterable):
+            raise TypeError(
+                f"order[{self.name!r}] must list its categories from the lowest to the highest, "
+                f"got {order!r}."
+            )
+        given = list(order)
+        is_known = [category is not None and self.knows(category) for category in given]
+        unknown = [category for category, known in zip(given, is_known, strict=True) if not known]
+        keys = [self._meant(category) for category, known in zip(given, is_known, strict=True) if known]
+        known = {category_key(category): category for category in self.categories if category is not None}
+        left_out = [category for key, category in known.items() if key not in keys]
+        if unknown or left_out or len(set(keys)) < len(keys):
+            raise ValueError(
+                f"order[{self.name!r}] must list each known category once, from the lowest to the highest, "
+                f"got {listed(given)}. Unknown: {listed(unknown)}. Left out: {listed(left_out)}."
+            )
+        gaps = [category for category in self.categories if category is None]
+        return replace(self, categories=(*(known[key] for key in keys), *gaps), ordered=True)
+
     def _check_categories(self) -> None:
         known = [category_key(category) for category in self.categories if category is not None]
         if not self.categories or len(set(known)) < len(known) or not self._has_marks:
@@ -252,8 +326,13 @@ class Feature:
             )
         if self.direction and not self.ordered:
             raise ValueError(
-                f"{self.name!r} is one-way, but its categories have no order. Give the column an ordered "
-                f"categorical dtype, or a Schema whose feature has ordered=True."
+                f"{self.name!r} is one-way, but its categories have no order. Give it in order=, from the "
+                f"lowest to the highest, or give the column an ordered categorical dtype."
+            )
+        if self.ordered and not self.immutable and None in self.categories[: len(self.index)]:
+            raise ValueError(
+                f"{self.name!r} is ordered, so None must come after its categories, got "
+                f"{listed(self.categories)}."
             )
 
     @property
@@ -292,6 +371,18 @@ class Feature:
                 f"number, got {self.max_change!r}."
             )
 
+    def _shown(self, ends: tuple[Any, ...]) -> str:
+        """Show the ends of a range."""
+        if self.calendar is None:
+            return repr(ends)
+        return f"({', '.join(self.calendar.texts(np.array(ends, dtype=np.float64), 'missing'))})"
+
+    @property
+    def _shown_step(self) -> str:
+        if self.calendar is None or self.step is None:
+            return str(self.step)
+        return str(timedelta(days=self.step / self.calendar.per_day))
+
     def _check_cost(self) -> None:
         cost = self.cost
         if not self.is_categorical and cost.has_table:
@@ -329,9 +420,21 @@ class Feature:
             )
         if not self._holds_a_step(*admissible):
             raise ValueError(
-                f"ranges[{self.name!r}] = {admissible!r} contains no whole multiple of its step {self.step}. "
-                f"Widen the range."
+                f"ranges[{self.name!r}] = {self._shown(admissible)} contains no whole multiple of its step "
+                f"{self._shown_step}. Widen the range."
             )
+
+
+def _end(name: Any, end: Any, calendar: Calendar) -> Any:
+    """Count the end of a range of dates; numbers are counts already, and infinite ends are open."""
+    if isinstance(end, int | float | np.number):
+        return end
+    try:
+        return calendar.number(end)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"ranges[{name!r}] must be a pair of dates (low, high): {error} An open end is -inf or inf."
+        ) from None
 
 
 def category_key(category: Any) -> Hashable:

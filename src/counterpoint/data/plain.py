@@ -13,6 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.data.costs import Cost
+from counterpoint.data.dummies import Group
+from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.links import Compares, Implies, Link
 from counterpoint.data.marks import MARKS, NANS, mark_indices
 from counterpoint.data.moments import MOMENTS, moment_to_plain
@@ -35,7 +37,7 @@ def schema_to_plain(schema: Schema) -> dict[str, Plain]:
     >>> schema_from_plain(schema_to_plain(schema)) == schema
     True
     """
-    form = schema.form
+    form = schema.form.caller
     return {
         "kind": form.kind,
         "names": [value_to_plain(name) for name in form.names],
@@ -43,6 +45,7 @@ def schema_to_plain(schema: Schema) -> dict[str, Plain]:
         "shape": list(form.shape),
         "features": [_feature_to_plain(feature) for feature in schema.features],
         **({"links": [_link_to_plain(link) for link in schema.links]} if schema.links else {}),
+        **_groups_to_plain(schema.form),
     }
 
 
@@ -63,7 +66,16 @@ def schema_from_plain(plain: dict[str, Plain]) -> Schema:
         for feature in plain["features"]
     ]
     form = TableFormat(plain["kind"], names, dtypes, tuple(plain.get("shape", ())))
-    return Schema(tuple(features), form, tuple(map(_link_from_plain, plain.get("links", ()))))
+    links = tuple(map(_link_from_plain, plain.get("links", ())))
+    groups = tuple(Group(*map(value_from_plain, group)) for group in plain.get("groups", ()))
+    return Schema(tuple(features), GroupedFormat.over(form, groups), links)
+
+
+def _groups_to_plain(form: TableFormat) -> dict[str, Plain]:
+    """List the groups of dummy columns, if there are any."""
+    groups = form.groups if isinstance(form, GroupedFormat) else ()
+    plain = [[value_to_plain(getattr(each, item.name)) for item in fields(each)] for each in groups]
+    return {"groups": plain} if plain else {}
 
 
 def labels_to_plain(labels: Labels) -> dict[str, Plain]:

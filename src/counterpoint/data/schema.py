@@ -7,9 +7,8 @@ as NaN, a missing category as its own code.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -19,13 +18,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.data.costs import Cost, Costs
+from counterpoint.data.dates import Calendar, calendar_of
+from counterpoint.data.detection import detect, is_flag
+from counterpoint.data.dummies import Group, declared
 from counterpoint.data.feature import Feature, category_key
+from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.links import Compares, Link, read_links
 from counterpoint.data.marks import is_missing, marks_in
 from counterpoint.data.problems import InvalidError, Problem, listed
 from counterpoint.data.reading import Reading, read_column
 from counterpoint.data.tables import EXACT, Column, TableFormat
-from counterpoint.data.types import Row, Rows
+from counterpoint.data.types import Mask, Row, Rows
 from counterpoint.data.written import digits_in, is_exact, kinds_in, written_in
 
 __all__ = ["EXACT", "Feature", "Row", "Rows", "Schema"]
@@ -77,19 +80,38 @@ class Schema:
         costs: Mapping[Any, Any] | None = None,
         max_change: Mapping[Any, float | str] | None = None,
         links: Iterable[Any] = (),
+        order: Mapping[Any, Sequence[Any]] | None = None,
+        onehot: Mapping[Any, Any] | bool | None = None,
     ) -> Schema:
-        """Learn what each column is: floats are continuous, integers have step 1, the rest is categorical."""
+        """Learn what each column is: floats are continuous, integers have step 1, the rest is categorical.
+
+        Groups of 0/1 columns that encode one category become one feature: those that `onehot` declares, or
+        else those that are detected, unless it is False. A float column of a frame that holds only 0 and 1
+        has step 1. The other parameters are those of `Explainer.fit`.
+        """
         form = TableFormat.of(X)
         columns = form.columns(X)
         if not columns or not len(columns[0]):
             size = f"{len(columns[0]) if columns else 0} rows and {len(columns)} columns"
             raise ValueError(f"X must contain at least one known instance and one feature, got {size}.")
-        named = set(resolve(categorical or (), form, "categorical"))
+        groups = _groups(onehot, form, columns)
+        if groups:
+            form = GroupedFormat.over(form, groups)
+            columns = form.columns(X)
+        named = {
+            *resolve(categorical or (), form, "categorical"),
+            *resolve(_checked_order(order), form, "order"),
+        }
         frozen = set(resolve(immutable, form, "immutable"))
         features = tuple(
             _infer_feature(form, index, column, name in named, name in frozen)
             for index, (name, column) in enumerate(zip(form.names, columns, strict=True))
         )
+        if onehot is not False and form.kind != "array":
+            features = tuple(
+                replace(feature, step=1) if feature.step is None and is_flag(column) else feature
+                for feature, column in zip(features, columns, strict=True)
+            )
         return cls(features, form).constrain(
             immutable=immutable,
             ranges=ranges,
@@ -99,6 +121,7 @@ class Schema:
             costs=costs,
             max_change=max_change,
             links=links,
+            order=order,
         )
 
     def constrain(
@@ -112,8 +135,12 @@ class Schema:
         costs: Mapping[Any, Any] | None = None,
         max_change: Mapping[Any, float | str] | None = None,
         links: Iterable[Any] = (),
+        order: Mapping[Any, Sequence[Any]] | None = None,
     ) -> Schema:
         """Return a schema with additional constraints on what a counterfactual may change.
+
+        `order` lists the categories of features from the lowest to the highest. It changes the codes of
+        categories, so give it before the schema reads any table.
 
         Examples
         --------
@@ -133,7 +160,7 @@ class Schema:
         prices = resolve_costs(costs or {}, self)
         reach = resolve_pairs(max_change or {}, self, "max_change")
         changed = []
-        for feature in self.features:
+        for feature in self._in_order(order):
             name, way = feature.name, feature.direction
             up, down = way > 0 or name in rising, way < 0 or name in falling
             if up and down:
@@ -154,6 +181,12 @@ class Schema:
             )
         more = read_links(links, self.names, lambda name: resolve([name], self.form, "links")[0])
         return replace(self, features=tuple(changed), links=(*self.links, *more))
+
+    def _in_order(self, order: Mapping[Any, Sequence[Any]] | None) -> Iterator[Feature]:
+        """Put the categories of features in the order given by the user."""
+        names = resolve(_checked_order(order), self.form, "order")
+        given = dict(zip(names, (order or {}).values(), strict=True))
+        return (f.in_order(given[f.name]) if f.name in given else f for f in self.features)
 
     def replace(self, name: Any, **changes: Any) -> Schema:
         """Return a schema with one feature changed.
@@ -190,6 +223,12 @@ class Schema:
         """The features' names, in order."""
         return self.form.names
 
+    @property
+    def onehot(self) -> dict[Any, tuple[Any, ...]]:
+        """The groups of dummy columns that are one feature each: their columns by the feature's name."""
+        groups = self.form.groups if isinstance(self.form, GroupedFormat) else ()
+        return {group.name: group.columns for group in groups}
+
     @cached_property
     def continuous(self) -> NDArray[np.intp]:
         """The indices of the continuous features."""
@@ -199,6 +238,15 @@ class Schema:
     def categorical(self) -> NDArray[np.intp]:
         """The indices of the categorical features."""
         return np.array([i for i, f in enumerate(self.features) if f.is_categorical], dtype=np.intp)
+
+    @cached_property
+    def has_order(self) -> Mask:
+        """Which features have an order, as a mask: numbers, and ordered categories."""
+        return np.array([not f.is_categorical or f.ordered for f in self.features], dtype=np.bool_)
+
+    def ranks(self, rows: Rows) -> Rows:
+        """Return rows in which a missing ordered category is NaN, as a missing number is."""
+        return np.where(rows >= [feature.first_gap for feature in self.features], np.nan, rows)
 
     @cached_property
     def actionable(self) -> tuple[int, ...]:
@@ -266,6 +314,8 @@ class Schema:
         feature = self.features[index]
         if feature.is_categorical:
             return self.form.pick(self._templates[index], values.astype(np.intp))
+        if feature.calendar is not None and self.form.dtypes[index] != np.object_:
+            return self.form.date_column(index, feature.calendar.instants(values))
         return self.form.number_column(index, values, feature.write)
 
     @cached_property
@@ -310,6 +360,15 @@ class Schema:
         return self if same and form is self.form else replace(self, features=features, form=form)
 
 
+def _groups(
+    onehot: Mapping[Any, Any] | bool | None, form: TableFormat, columns: Sequence[Column]
+) -> tuple[Group, ...]:
+    """Find the groups of dummy columns: declared, or detected."""
+    if onehot is False:
+        return ()
+    return detect(form, columns) if onehot in (None, True) else declared(onehot, form, columns)
+
+
 class TableReading(NamedTuple):
     """A table as rows.
 
@@ -338,7 +397,7 @@ def _check_number_column(feature: Feature, form: TableFormat, index: int) -> Non
     """Raise an error for a continuous feature whose values its column cannot hold."""
     dtype = form.number_type(index)
     given = form.dtypes[index]
-    if dtype is None and given != np.object_ and form.digits(index) is None:
+    if dtype is None and given != np.object_ and form.digits(index) is None and not feature.moment:
         raise TypeError(
             f"{feature.name!r} is continuous, but its column holds {given}. Make it categorical, "
             f"or convert the column to numbers."
@@ -387,8 +446,7 @@ def _infer_feature(form: TableFormat, index: int, values: Column, categorical: b
     missing = is_missing(values)
     known = values[~missing]
     _refuse_objects(name, known, dtype)
-    if not frozen:
-        _refuse_dates(name, known, dtype)
+    calendar = None if frozen or categorical else calendar_of(name, known, dtype)
     held = form.number_type(index)
     written = written_in(known) if dtype == np.object_ and not categorical else ""
     kind = _object_kind(written) if dtype == np.object_ else held.kind if held else values.dtype.kind
@@ -398,6 +456,8 @@ def _infer_feature(form: TableFormat, index: int, values: Column, categorical: b
             f"{name!r} holds numbers of several types ({_named(known)}), which cannot be told apart in "
             f"counterfactuals. Convert it to numbers of one type, or name it in categorical=."
         )
+    if calendar is not None:
+        return _date_feature(name, values, calendar, marks)
     if categorical or kind not in "iuf" or (frozen and _is_no_scale(known, kind)):
         return _categorical_feature(name, known, dtype, marks)
     if not len(known):
@@ -430,14 +490,11 @@ def _named(known: Column) -> str:
     return ", ".join(kind.__name__ for kind in kinds_in(known))
 
 
-def _refuse_dates(name: Any, known: Column, dtype: Any) -> None:
-    """Raise an error for dates, which cannot change like numbers or categories."""
-    moments = (isinstance(value, date | time | timedelta | pd.Period) for value in known)
-    if known.dtype.kind in "mM" or (known.dtype == np.object_ and any(moments)):
-        raise TypeError(
-            f"{name!r} holds dates or times ({dtype}). Convert it to a number, such as days since a fixed "
-            f"date, or name it in immutable= if it may not change."
-        )
+def _date_feature(name: Any, values: Column, calendar: Calendar, marks: tuple[str, ...]) -> Feature:
+    """Make the feature of a column of dates: numbers with a step of a day."""
+    numbers = calendar.numbers(values).numbers
+    seen = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+    return Feature(name, seen=seen, missing=bool(marks), missing_as=marks or ("nan",), moment=calendar.name)
 
 
 def _refuse_objects(name: Any, known: Column, dtype: Any) -> None:
@@ -486,13 +543,16 @@ def resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any]
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"{argument} must be a list of feature names, got {names!r}.")
     known, every = form.names, set(form.names)
-    count = len(known) if form.kind == "array" else 0
+    columns = form.caller.names
+    count = len(columns) if form.kind == "array" else 0
     resolved = [
-        known[name]
+        columns[name]
         if isinstance(name, int | np.integer) and not isinstance(name, bool) and -count <= name < count
         else name
         for name in names
     ]
+    if form.owners:
+        resolved = _owned(resolved, form.owners, argument)
     unknown = [name for name in resolved if not isinstance(name, Hashable) or name not in every]
     if unknown:
         raise ValueError(
@@ -504,6 +564,24 @@ def resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any]
     return resolved
 
 
+def _owned(names: list[Any], owners: Mapping[Any, Any], argument: str) -> list[Any]:
+    """Replace columns of groups by their groups, where that is what must be meant."""
+    inside = [name for name in names if isinstance(name, Hashable) and name in owners]
+    if inside and argument not in ("immutable", "categorical"):
+        raise ValueError(
+            f"{argument} must name features, but {inside[0]!r} is a column of {owners[inside[0]]!r}, whose "
+            f"columns encode one category. Name {owners[inside[0]]!r}, or give onehot=False if they do not."
+        )
+    groups = dict.fromkeys(owners[name] for name in inside)
+    return [*(name for name in names if name not in inside and name not in groups), *groups]
+
+
+def _checked_order(order: Any) -> Mapping[Any, Any]:
+    if not isinstance(order, Mapping | None):
+        raise TypeError(f"order must map feature names to lists of categories, got {order!r}.")
+    return order or {}
+
+
 def resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tuple[Any, ...]]:
     """Read the admissible values per feature."""
     features = {feature.name: feature for feature in schema.features}
@@ -512,7 +590,10 @@ def resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tuple
         if isinstance(admissible, str) or not isinstance(admissible, Iterable):
             asked = "a list of categories" if features[name].is_categorical else "a pair (low, high)"
             raise TypeError(f"ranges[{name!r}] must be {asked}, got {admissible!r}.")
-        values = [v.item() if isinstance(v, np.generic) else v for v in admissible]
+        dated = features[name].calendar is not None
+        values = [v.item() if isinstance(v, np.generic) and not dated else v for v in admissible]
+        if dated and any(isinstance(v, int | float | np.number) and np.isfinite(v) for v in values):
+            raise ValueError(f"ranges[{name!r}] must be a pair of dates (low, high), got {listed(values)}.")
         missing = is_missing(np.fromiter(values, dtype=object, count=len(values)))
         limits[name] = tuple(
             None if features[name].is_categorical and gone else value

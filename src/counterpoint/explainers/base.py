@@ -86,6 +86,8 @@ class Explainer(ABC):
         costs: Mapping[Any, Any] | None = None,
         max_change: Mapping[Any, float | str] | None = None,
         links: Iterable[Any] = (),
+        order: Mapping[Any, Sequence[Any]] | None = None,
+        onehot: Mapping[Any, Any] | bool | None = None,
         rule: Rule | None = None,
         progress: bool = True,
     ) -> Self:
@@ -122,14 +124,35 @@ class Explainer(ABC):
         links
             Constraints between columns: comparisons such as ``"start <= end"``, and `implies`. Searches
             repair candidates that break them.
+        order
+            The categories of a feature from the lowest to the highest, each once. They then have a distance
+            in steps, searches move along them, and `increase` and `decrease` hold for them. A column with an
+            ordered dtype needs no entry.
+        onehot
+            Groups of 0/1 columns that encode one category each: the columns by the name of the group, or a
+            mapping from categories to columns, with None for the category that has no column. A group is one
+            feature: its columns change together. By default groups are detected, and what was found is said
+            once; False turns that off.
         rule
             A function (candidates as a table, x as a one-row table) to a mask of those that are admissible.
         progress
-            Show a bar while the model labels the known instances, if that takes more than a few seconds. It
-            is asked about at most 50,000 of them, drawn at random.
+            Show a bar while the model labels the known instances, if that takes more than a few seconds, and
+            say which dummy columns were detected. The model is asked about at most 50,000 known instances,
+            drawn at random.
         """
         constraints = Constraints(
-            schema, categorical, immutable, ranges, increase, decrease, missing, costs, max_change, links
+            schema,
+            categorical,
+            immutable,
+            ranges,
+            increase,
+            decrease,
+            missing,
+            costs,
+            max_change,
+            links,
+            order,
+            onehot,
         )
         if rule is not None and not callable(rule):
             raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")

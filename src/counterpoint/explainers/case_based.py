@@ -97,7 +97,7 @@ class CaseBased(Explainer):
         differs = np.empty((len(alike), len(unlike), alike.shape[1]), dtype=np.bool_)
         for i, row in enumerate(alike):
             prices = distance.prices(unlike, row)
-            slack = np.where(task.is_category, 0.0, self.tolerance / max(1, len(distance.continuous)))
+            slack = np.where(task.is_coded, 0.0, self.tolerance / max(1, len(distance.continuous)))
             differs[i] = prices > slack
         return differs
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from tqdm.auto import tqdm
 
+from counterpoint._util.say_once import say_once
 from counterpoint.codecs import Codec, Kernel
 from counterpoint.data.constraints import Rules
 from counterpoint.data.distance import Distance, Euclidean
@@ -56,6 +57,8 @@ class Constraints:
     costs: Mapping[Any, Any] | None = None
     max_change: Mapping[Any, float | str] | None = None
     links: Iterable[Any] = ()
+    order: Mapping[Any, Sequence[Any]] | None = None
+    onehot: Mapping[Any, Any] | bool | None = None
 
     def of_table(self, X: Any) -> Schema:
         """Infer what columns are, or take the caller's word, and add the constraints."""
@@ -68,15 +71,20 @@ class Constraints:
             "costs": self.costs,
             "max_change": self.max_change,
             "links": self.links,
+            "order": self.order,
         }
         if self.schema is None:
-            return Schema.infer(X, categorical=self.categorical, **limits)
+            return Schema.infer(X, categorical=self.categorical, onehot=self.onehot, **limits)
         if not isinstance(self.schema, Schema):
             kind = type(self.schema).__name__
             raise TypeError(f"schema must be a Schema, such as Schema.infer(X), got {kind}.")
         if self.categorical is not None:
             raise ValueError(
                 "Give either schema or categorical, not both: a schema says what is categorical."
+            )
+        if self.onehot is not None:
+            raise ValueError(
+                "Give either schema or onehot, not both: Schema.infer takes onehot, and knows its groups."
             )
         return self.schema.constrain(**limits)
 
@@ -260,6 +268,8 @@ def _learn_table(
     model: Any, X: Any, constraints: Constraints, rng: np.random.Generator, progress: bool
 ) -> tuple[BlackBox, Population]:
     schema = constraints.of_table(X)
+    if progress and constraints.schema is None and constraints.onehot in (None, True) and schema.onehot:
+        say_once(_detected(schema.onehot))
     if not schema.actionable:
         raise ValueError("Every feature is immutable, or never changes at any cost; leave at least one free.")
     schema, rows, _ = schema.read(X).valid()
@@ -270,6 +280,20 @@ def _learn_table(
     kept, labels = _sampled(order, lambda places: _labelled(blackbox, rows[places], places, progress))
     # The scales are those of all.
     return blackbox, Population(schema, rows[kept], _checked(labels), Distance.fit(schema, rows))
+
+
+def _detected(onehot: Mapping[Any, tuple[Any, ...]]) -> str:
+    """Say which columns were taken as one feature."""
+    groups = "; ".join(f"{name} ({_listed(columns)})" for name, columns in onehot.items())
+    return (
+        f"Columns that encode one category each change together, as one feature: {groups}. "
+        f"If that is not so, give onehot=False, or the groups as onehot={{name: columns}}."
+    )
+
+
+def _listed(columns: Sequence[Any], most: int = 4) -> str:
+    some = ", ".join(map(str, columns[:most]))
+    return some if len(columns) <= most else f"{some}, … {len(columns)} columns"
 
 
 def _learn_signals(

@@ -210,7 +210,7 @@ class BlackBox:
         if form.shape:
             return f"an array of shape {(rows, *form.shape)} and {form.dtypes[0]}, as in X"
         kind = {"pandas": "a pandas frame", "polars": "a polars frame", "array": "an array"}
-        size = f"{rows:,} row{'s' * (rows != 1)} and {len(form.names)} columns"
+        size = f"{rows:,} row{'s' * (rows != 1)} and {len(form.caller.names)} columns"
         return f"{kind[form.kind]} of {size}, as in X"
 
     def first_failing(self, rows: Rows, instance: Indices) -> tuple[int, ModelError] | None:

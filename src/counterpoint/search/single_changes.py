@@ -39,7 +39,7 @@ class Singles(NamedTuple):
 def _values(task: Task, bins: int) -> tuple[Indices, Row]:
     """Find the values to try for each feature, from instances that are decided differently."""
     unlike = task.known.rows[np.ix_(task.unlike(), task.features)]
-    numbers = unlike[:, ~task.is_category[task.features]]
+    numbers = unlike[:, ~task.is_coded[task.features]]
     low, high = (_over_known(np.fmin, numbers), _over_known(np.fmax, numbers))
     # Computed on halves, because the difference of the largest floats overflows.
     edges = np.linspace(low / 2, high / 2, bins + 1)
@@ -47,7 +47,7 @@ def _values(task: Task, bins: int) -> tuple[Indices, Row]:
     missing = np.asarray(np.isnan(unlike).any(axis=0))
     values = []
     for index, feature in enumerate(task.features.tolist()):
-        if task.is_category[feature]:
+        if task.is_coded[feature]:
             values.append(np.unique(unlike[:, index]))
         else:
             # np.unique would sort and keep NaN. All centres of a constant or missing feature are equal.

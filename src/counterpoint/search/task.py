@@ -223,8 +223,13 @@ class Task:
 
     @property
     def is_category(self) -> Mask:
-        """Which features are categories, as a mask."""
+        """Which features are categories without an order, as a mask: no value lies between two of them."""
         return self.rules.is_category
+
+    @property
+    def is_coded(self) -> Mask:
+        """Which features are categories, with or without an order, as a mask: rows hold their codes."""
+        return self.rules.is_coded
 
     @cached_property
     def free(self) -> Mask:

@@ -121,7 +121,8 @@ class Selection:
         embedded = [distance.embed(each) for each in rows]
         away = np.stack([distance.roughly(each, each) for each in embedded])
         h = min(count, self.neighbours or max(2, round(count / k)))
-        pairs = self._between(x, rows, away, task.is_category, h, k)
+        ranks = task.rules.ranks
+        pairs = self._between(ranks(x), ranks(rows), away, task.is_category, h, k)
         return cost_scaled_greedy(neighbourhoods(away, h), cost * h, k, self.fill, pairs)
 
     def _between(

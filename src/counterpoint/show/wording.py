@@ -71,20 +71,21 @@ def framed(schema: Schema, rows: Rows, before: dict[str, Any], after: dict[str, 
     0         0   45   1.5
     """
     table = schema.decode(rows)
-    before = {_free(name, schema): column for name, column in before.items()}
-    after = {_free(name, schema): column for name, column in after.items()}
+    names = schema.form.caller.names
+    before = {_free(name, names): column for name, column in before.items()}
+    after = {_free(name, names): column for name, column in after.items()}
     if schema.form.kind == "polars":
         import polars as pl
 
         return pl.DataFrame(before).hstack(table).hstack(pl.DataFrame(after))
     if schema.form.kind == "array":
-        table = pd.DataFrame(table.reshape(len(table), len(schema.names)), columns=list(schema.names))
+        table = pd.DataFrame(table.reshape(len(table), len(names)), columns=list(names))
     return pd.concat([pd.DataFrame(before), table, pd.DataFrame(after)], axis=1)
 
 
-def _free(name: str, schema: Schema) -> str:
-    """Find a name that no feature has."""
-    while name in schema.names:
+def _free(name: str, names: Sequence[Any]) -> str:
+    """Find a name that no column has."""
+    while name in names:
         name += "_"
     return name
 
@@ -140,6 +141,8 @@ def value_texts(feature: Feature, values: Row, quote: bool = False) -> list[str]
     >>> value_texts(job, np.array([0.0, 2.0])), value_texts(job, np.array([0.0, 1.0]), quote=True)
     (['clerk', 'missing'], ["'clerk'", "'smith'"])
     """
+    if feature.calendar is not None:
+        return feature.calendar.texts(values, MISSING)
     if not feature.is_categorical:
         return number_texts(values.tolist())
     labels = [feature.label(value) for value in values]
