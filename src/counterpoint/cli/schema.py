@@ -30,6 +30,16 @@ HEAD = """\
 #   kind = "category"                whole numbers that are names, not amounts
 #   order = ["low", "mid", "high"]   categories from the lowest to the highest
 #   onehot = ["job_a", "job_b"]      0/1 columns that encode one category
+#   step = 100                       changes by whole multiples; "7 days" for dates
+#   cost = 5                         hard to change (1 is as usual, inf is never)
+#   cost = {{ up = 1, down = 4 }}      by direction
+#   cost = {{ changes = [["clerk", "smith", 3]], otherwise = inf }}   by transition
+#   max_change = 5                   changes by at most 5; "20%" for a share of its value
+# Above the columns:
+#   links = ["start <= end", {{ when = {{ job = "pupil" }}, then = {{ age = [0, 20] }} }}]
+#   max_changes = 2                  at most two columns change
+#   missing = "allow"                a value may go missing
+#   onehot = false                   do not detect 0/1 columns of one category
 """
 
 
