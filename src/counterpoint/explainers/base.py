@@ -22,6 +22,7 @@ from counterpoint.explainers.fitting import Constraints, Fitted
 from counterpoint.explainers.run import IncompleteError, Run, Settings
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
+from counterpoint.model.follows import Function
 from counterpoint.model.representation import Sight, Through
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Rule, Search, Task
@@ -84,6 +85,7 @@ class Explainer(ABC):
         costs: Mapping[Any, Any] | None = None,
         max_change: Mapping[Any, float | str] | None = None,
         links: Iterable[Any] = (),
+        follows: Mapping[Any, Function] | None = None,
         rule: Rule | None = None,
         progress: bool = True,
     ) -> Self:
@@ -120,6 +122,9 @@ class Explainer(ABC):
         links
             Constraints between columns: comparisons such as ``"start <= end"``, and `implies`. Searches
             repair candidates that break them.
+        follows
+            Columns that are computed from others: their names, and functions from a table of candidates to
+            the column. They change with the others, and not by themselves.
         rule
             A function (candidates as a table, x as a one-row table) to a mask of those that are admissible.
         progress
@@ -127,7 +132,17 @@ class Explainer(ABC):
             is asked about at most 50,000 of them, drawn at random.
         """
         constraints = Constraints(
-            schema, categorical, immutable, ranges, increase, decrease, missing, costs, max_change, links
+            schema,
+            categorical,
+            immutable,
+            ranges,
+            increase,
+            decrease,
+            missing,
+            costs,
+            max_change,
+            links,
+            follows,
         )
         if rule is not None and not callable(rule):
             raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")

@@ -249,7 +249,7 @@ def measure(
     distance = known.distance
     return Measures(
         size=size(C, k),
-        act=act(C, x, (schema or known.schema).actionable, k),
+        act=act(C, x, (schema or known.schema).changeable, k),
         impl=impl(C, known),
         dis_dist=dis_dist(C, x, distance),
         dis_count=dis_count(C, x),
