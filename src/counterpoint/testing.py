@@ -239,7 +239,8 @@ def _keeps_constraints(trial: _Trial) -> Iterator[str]:
                 if broken := _broken(feature, old, new):
                     values = f"from {feature.label(old)!r} to {feature.label(new)!r}"
                     yield f"counterfactual {i + 1} of {where} moves {feature.name!r} {values}, but {broken}"
-        most, counts = trial.problem.max_changes, changed(rows, answer.row).sum(axis=1)
+        follows = np.array([feature.follows for feature in trial.schema.features])
+        most, counts = trial.problem.max_changes, (changed(rows, answer.row) & ~follows).sum(axis=1)
         if most is not None and (counts > most).any():
             yield f"a counterfactual of {where} changes {counts.max()} features, but max_changes is {most}"
         for link in answer.schema.links:
@@ -259,6 +260,8 @@ def _broken(feature: Feature, old: float, new: float) -> str | None:
     if feature.immutable:
         return None if same else "it is immutable"
     was, now = feature.label(old), feature.label(new)
+    if feature.follows:
+        return _outside(feature, now)
     if not feature.may_change:
         return None if same else "it never changes"
     if same:

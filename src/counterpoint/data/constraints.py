@@ -131,6 +131,7 @@ class Rules:
     reach_of_x: Row  # the same as a share of x's value
     barred: tuple[tuple[int, Mask], ...]  # changes between categories that may not happen: old × new
     links: tuple[Implication | Comparison, ...]  # constraints between features
+    follows: Mask  # features that are computed from others, once these are known
 
     def __post_init__(self) -> None:
         make_read_only(self)
@@ -167,7 +168,18 @@ class Rules:
                 if f.cost.has_table and f.may_change
             ),
             links=compiled(schema, grid, known),
+            follows=np.array([f.follows for f in features], dtype=np.bool_),
         )
+
+    @cached_property
+    def has_follows(self) -> bool:
+        """Whether any feature is computed from others."""
+        return bool(self.follows.any())
+
+    @cached_property
+    def repairable(self) -> tuple[Implication | Comparison, ...]:
+        """The links that can be repaired: they are about no feature that is computed later."""
+        return tuple(link for link in self.links if not self.follows[link.features].any())
 
     @cached_property
     def key(self) -> bytes:

@@ -69,6 +69,8 @@ class Feature:
     max_change
         The most that the value may change, up or down: a number, or a share of x's value such as ``"20%"``;
         in ranks for ordered categories.
+    follows
+        Whether its value is computed from other features: it changes with them, and not by itself.
 
     Examples
     --------
@@ -92,6 +94,7 @@ class Feature:
     cost: Cost = PLAIN
     max_change: float | str | None = None
     moment: str = ""
+    follows: bool = False
 
     def __post_init__(self) -> None:
         if self.calendar is not None:
@@ -112,6 +115,13 @@ class Feature:
             raise ValueError(f"{self.name!r} cannot be both immutable and one-way; remove one of the two.")
         if self.range is not None:
             self._check_range(self.range)
+        if self.follows and (
+            self.immutable or self.direction or self.max_change is not None or not self.cost.is_plain
+        ):
+            raise ValueError(
+                f"{self.name!r} follows other features and is not changed by itself, so its only constraint "
+                f"can be a range. Constrain the features that it follows."
+            )
         if self.max_change is not None:
             self._check_max_change()
         if not self.cost.is_plain:
@@ -124,8 +134,9 @@ class Feature:
 
     @property
     def may_change(self) -> bool:
-        """Whether a counterfactual may change it."""
-        return not (self.immutable or self.cost.is_never or (self.never_rises and self.never_falls))
+        """Whether a counterfactual may change it by itself."""
+        fixed = self.immutable or self.cost.is_never or (self.never_rises and self.never_falls)
+        return not (fixed or self.follows)
 
     @property
     def never_rises(self) -> bool:

@@ -28,7 +28,7 @@ def repaired(rules: Rules, rows: Rows, x: Rows) -> Rows:
     rows = np.array(rows)
     for _ in range(PASSES):
         whole = True
-        for link in rules.links:
+        for link in rules.repairable:
             broken = np.flatnonzero(~link.holds(rows))
             if len(broken):
                 rows[broken] = link.repaired(rules.around(x[broken]), rows[broken])
@@ -121,6 +121,11 @@ class Implication:
         )
         return cls(when, then, None if known is None else _common(when, then, known))
 
+    @property
+    def features(self) -> list[int]:
+        """The features it is about."""
+        return [condition.feature for condition in (*self.when, *self.then)]
+
     def holds(self, rows: Rows) -> Mask:
         """Tell which rows keep it."""
         return np.asarray(~_all(self.when, rows) | _all(self.then, rows))
@@ -196,6 +201,11 @@ class Comparison:
         ends = [schema.features[index].seen for index in (left, right)]
         spread = tuple(float(high - low) or 1.0 for low, high in ends)
         return cls(left, right, link.operator.replace(">", "<"), grid, (spread[0], spread[1]))
+
+    @property
+    def features(self) -> list[int]:
+        """The features it is about."""
+        return [self.low, self.high]
 
     def holds(self, rows: Rows) -> Mask:
         """Tell which rows keep it; a missing number breaks nothing."""

@@ -82,6 +82,7 @@ class Schema:
         links: Iterable[Any] = (),
         order: Mapping[Any, Sequence[Any]] | None = None,
         onehot: Mapping[Any, Any] | bool | None = None,
+        follows: Iterable[Any] = (),
     ) -> Schema:
         """Learn what each column is: floats are continuous, integers have step 1, the rest is categorical.
 
@@ -122,6 +123,7 @@ class Schema:
             max_change=max_change,
             links=links,
             order=order,
+            follows=follows,
         )
 
     def constrain(
@@ -136,6 +138,7 @@ class Schema:
         max_change: Mapping[Any, float | str] | None = None,
         links: Iterable[Any] = (),
         order: Mapping[Any, Sequence[Any]] | None = None,
+        follows: Iterable[Any] = (),
     ) -> Schema:
         """Return a schema with additional constraints on what a counterfactual may change.
 
@@ -156,6 +159,7 @@ class Schema:
         frozen = set(resolve(immutable, self.form, "immutable"))
         rising = set(resolve(increase, self.form, "increase"))
         falling = set(resolve(decrease, self.form, "decrease"))
+        computed = set(resolve(follows, self.form, "follows"))
         limits = resolve_ranges(ranges or {}, self)
         prices = resolve_costs(costs or {}, self)
         reach = resolve_pairs(max_change or {}, self, "max_change")
@@ -177,6 +181,7 @@ class Schema:
                     may_go_missing=feature.may_go_missing or missing == "allow",
                     cost=prices.get(name, feature.cost),
                     max_change=reach.get(name, feature.max_change),
+                    follows=feature.follows or name in computed,
                 )
             )
         more = read_links(links, self.names, lambda name: resolve([name], self.form, "links")[0])
@@ -254,6 +259,11 @@ class Schema:
         return tuple(i for i, feature in enumerate(self.features) if feature.may_change)
 
     @cached_property
+    def following(self) -> NDArray[np.bool_]:
+        """Which features are computed from others, as a mask."""
+        return np.array([feature.follows for feature in self.features], dtype=np.bool_)
+
+    @cached_property
     def costs(self) -> Costs | None:
         """What changes cost; None if all cost what they cost by default."""
         return Costs.of([(feature.cost, feature.categories) for feature in self.features])
@@ -272,6 +282,11 @@ class Schema:
         free = set(names)
         features = (replace(f, immutable=False) if f.name in free else f for f in self.features)
         return replace(self, features=tuple(features))
+
+    @cached_property
+    def changeable(self) -> tuple[int, ...]:
+        """The indices of the features that may differ from x: the actionable ones, and those that follow."""
+        return tuple(i for i, feature in enumerate(self.features) if feature.may_change or feature.follows)
 
     def read(self, X: Any, what: str = "X") -> TableReading:
         """Read a table: its rows, what they mean, and the values that cannot be read.

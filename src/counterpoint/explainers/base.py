@@ -24,6 +24,7 @@ from counterpoint.explainers.run import IncompleteError, Run, Settings
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
 from counterpoint.explanation.relaxation import Relaxation
+from counterpoint.model.follows import Function
 from counterpoint.model.representation import Sight, Through
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Rule, Search, Task
@@ -88,6 +89,7 @@ class Explainer(ABC):
         links: Iterable[Any] = (),
         order: Mapping[Any, Sequence[Any]] | None = None,
         onehot: Mapping[Any, Any] | bool | None = None,
+        follows: Mapping[Any, Function] | None = None,
         rule: Rule | None = None,
         progress: bool = True,
     ) -> Self:
@@ -133,6 +135,9 @@ class Explainer(ABC):
             mapping from categories to columns, with None for the category that has no column. A group is one
             feature: its columns change together. By default groups are detected, and what was found is said
             once; False turns that off.
+        follows
+            Columns that are computed from others: their names, and functions from a table of candidates to
+            the column. They change with the others, and not by themselves.
         rule
             A function (candidates as a table, x as a one-row table) to a mask of those that are admissible.
         progress
@@ -153,6 +158,7 @@ class Explainer(ABC):
             links,
             order,
             onehot,
+            follows,
         )
         if rule is not None and not callable(rule):
             raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")

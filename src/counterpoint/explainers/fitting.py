@@ -22,6 +22,7 @@ from counterpoint.data.schema import Schema, TableReading
 from counterpoint.data.signals import as_signals, classifies_series, is_image
 from counterpoint.data.types import Indices, Labels, Rows
 from counterpoint.model.blackbox import BlackBox
+from counterpoint.model.follows import Follows, Function
 from counterpoint.model.representation import Direct, Through, View
 from counterpoint.model.target import Target
 from counterpoint.search.task import Rule, Task
@@ -59,6 +60,7 @@ class Constraints:
     links: Iterable[Any] = ()
     order: Mapping[Any, Sequence[Any]] | None = None
     onehot: Mapping[Any, Any] | bool | None = None
+    follows: Mapping[Any, Function] | None = None
 
     def of_table(self, X: Any) -> Schema:
         """Infer what columns are, or take the caller's word, and add the constraints."""
@@ -72,6 +74,7 @@ class Constraints:
             "max_change": self.max_change,
             "links": self.links,
             "order": self.order,
+            "follows": () if self.follows is None else self.follows,
         }
         if self.schema is None:
             return Schema.infer(X, categorical=self.categorical, onehot=self.onehot, **limits)
@@ -108,6 +111,7 @@ class Fitted:
     known: Population
     rule: Rule | None = None
     limits: Limits = AS_FITTED
+    follows: Follows | None = None
 
     @classmethod
     def learn(
@@ -126,7 +130,11 @@ class Fitted:
             blackbox, known = _learn_table(model, X, constraints, rng, progress)
         else:
             blackbox, known = _learn_signals(model, X, constraints, codec, rng, progress)
-        return cls(blackbox, known, rule)
+        follows = Follows.of(constraints.follows or {}, known.schema)
+        if not follows.functions:
+            return cls(blackbox, known, rule)
+        follows.check(known.schema, known.rows[:EXAMPLES])
+        return cls(blackbox, known, rule, follows=follows)
 
     def within(self, limits: Limits) -> Fitted:
         """Give the same, with the constraints of one person."""

@@ -223,7 +223,10 @@ class Run:
             settings.max_changes,
         )
         obeys = None if fitted.rule is None else partial(self._obeys, fitted.rule, group)
-        return task, Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys)
+        follow = None
+        if fitted.follows is not None:
+            follow = fitted.follows.about(fitted.view, self._instances, group, fitted.constrained)
+        return task, Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys, follow)
 
     def _rows_left(self) -> float:
         """Estimate how many rows per instance can still be tried: all groups share the time."""
@@ -291,7 +294,10 @@ class Run:
 
     def _cost(self, task: Task, cells: Rows, place: int) -> Row | None:
         """Measure what the changes of counterfactuals cost, if that differs from their distance."""
-        return None if task.costs is None else task.measure.from_x(cells, self._instances.cells[place])
+        if task.costs is None:
+            return None
+        x = self._instances.cells[place]
+        return task.measure.from_x(np.where(task.rules.follows, x, cells), x)
 
     def _gathered(self) -> Explanations:
         """Give all explanations; if some instances failed, raise an error that holds the others."""

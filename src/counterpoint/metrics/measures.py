@@ -252,7 +252,7 @@ def measure(
     distance = known.measured.distance
     return Measures(
         size=size(C, k),
-        act=act(C, x, (schema or known.schema).actionable, k),
+        act=act(C, x, (schema or known.schema).changeable, k),
         impl=impl(C, known),
         dis_dist=dis_dist(C, x, distance),
         dis_count=dis_count(C, x),

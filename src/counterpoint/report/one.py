@@ -189,7 +189,7 @@ def _measured_cells(
     C, k, yardstick = explanation.rows, explanation.k, fitted.yardstick
     return Measures(
         size=measures.size(C, k),
-        act=measures.act(C, explanation.row, fitted.schema.actionable, k),
+        act=measures.act(C, explanation.row, fitted.schema.changeable, k),
         impl=measures.impl(rows, fitted.known),
         dis_dist=measures.dis_dist(C, explanation.row, yardstick),
         dis_count=measures.dis_count(C, explanation.row),

@@ -117,7 +117,7 @@ class Task:
 
     def repaired(self, rows: Rows, instance: Indices) -> Rows:
         """Repair rows that break a link between features."""
-        if not self.rules.links:
+        if not self.rules.repairable:
             return rows
         return self._with(self.x, lambda rows, x: repaired(self.rules, rows, x), rows, instance)
 
@@ -136,11 +136,11 @@ class Task:
 
     def distance(self, rows: Rows, instance: Indices) -> Row:
         """Measure the distance of each row from its home, weighed by the costs."""
-        return self._with(self.home, self.measure.from_x, rows, instance)
+        return self._with(self.home, self.measure.from_x, self.acting(rows, instance), instance)
 
     def prices(self, rows: Rows, instance: Indices) -> Rows:
         """Measure the price of each change from home; a row's prices sum to its distance."""
-        return self._with(self.home, self.measure.prices, rows, instance)
+        return self._with(self.home, self.measure.prices, self.acting(rows, instance), instance)
 
     @cached_property
     def measure(self) -> Distance:
@@ -154,8 +154,14 @@ class Task:
         return None if self.costs is None else self.costs.key
 
     def changed(self, rows: Rows, instance: Indices) -> Mask:
-        """Tell which cells differ from home."""
-        return self._with(self.home, changed, rows, instance)
+        """Tell which cells differ from home; those that follow others are no changes of their own."""
+        return self._with(self.home, changed, self.acting(rows, instance), instance)
+
+    def acting(self, rows: Rows, instance: Indices) -> Rows:
+        """Leave out what follows from other changes: these cells become x's."""
+        if not self.rules.has_follows:
+            return rows
+        return np.where(self.rules.follows, self.home[instance], rows)
 
     def admissible(self, rows: Rows, instance: Indices) -> Mask:
         """Tell which rows keep every constraint, and are not x itself."""

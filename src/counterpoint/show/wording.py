@@ -48,12 +48,17 @@ def changes(schema: Schema, x: Rows, rows: Rows) -> pd.DataFrame:
         table["from"][mask] = _labels(schema.features[i], before[mask])
         table["to"][mask] = _labels(schema.features[i], after[mask])
     columns = {name: pd.Series(values, dtype=object) for name, values in table.items()}
+    if schema.following.any():  # these are consequences, not actions
+        columns["follows"] = pd.Series(schema.following[features])
     return pd.DataFrame({"counterfactual": indices + 1, "feature": names[features], **columns})
 
 
 def shares(schema: Schema, x: Rows, rows: Rows) -> pd.Series:
-    """Compute the share of rows that change each feature, largest first; 0 if there are no rows."""
-    counts = changed(rows, x).sum(axis=0)
+    """Compute the share of rows that change each feature, largest first; 0 if there are no rows.
+
+    A feature that follows others is not changed by itself, and has 0.
+    """
+    counts = (changed(rows, x) & ~schema.following).sum(axis=0)
     values = counts / max(1, len(rows))
     order = np.argsort(-values, kind="stable")
     index = pd.Index(objects(schema.names)[order], name="feature", tupleize_cols=False)
@@ -319,13 +324,18 @@ def relaxation_text(released: Sequence[Constraint], alternatives: Sequence[Seque
 
 
 def _changes_text(schema: Schema, row: Row, other: Row, mask: Any) -> str:
-    """Describe what differs: "age were 45 instead of 31 and job were ..."."""
-    parts = []
+    """Describe what differs: "age were 45 instead of 31 and job were ..., so bmi becomes ..."."""
+    parts: dict[bool, list[str]] = {False: [], True: []}
     for i in np.flatnonzero(mask):
         feature = schema.features[i]
         before, after = value_texts(feature, np.array([row[i], other[i]]), quote=True)
         name = feature.name if isinstance(feature.name, str) else f"feature {feature.name}"
-        parts.append(f"{name} were {after} instead of {before}")
+        verb = "becomes" if feature.follows else "were"
+        parts[feature.follows].append(f"{name} {verb} {after} instead of {before}")
+    return ", so ".join(_listing(some) for some in parts.values() if some)
+
+
+def _listing(parts: list[str]) -> str:
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 
