@@ -62,7 +62,7 @@ def answers(capsys: pytest.CaptureFixture[str]) -> list[dict]:
 def test_groups_are_said_once_and_shown_as_one(bank, capsys):
     assert explain() == 0
     captured = capsys.readouterr()
-    said = [line for line in captured.err.splitlines() if "purpose (purpose_car, purpose_tv)" in line]
+    said = [line for line in captured.err.splitlines() if "purpose (2 columns)" in line]
     assert len(said) == 1
     (found,) = json.loads(captured.out)
     assert found["values"]["purpose"] == "car"

@@ -64,7 +64,7 @@ def schema_from_plain(plain: dict[str, Plain]) -> Schema:
     ]
     form = TableFormat(plain["kind"], names, dtypes, tuple(plain.get("shape", ())))
     groups = tuple(Group(*map(value_from_plain, group)) for group in plain.get("groups", ()))
-    return Schema(tuple(features), GroupedFormat.over(form, groups))
+    return Schema(tuple(features), GroupedFormat.over(form, groups) if groups else form)
 
 
 def _groups_to_plain(form: TableFormat) -> dict[str, Plain]:

@@ -88,8 +88,8 @@ class Schema:
             raise ValueError(f"X must contain at least one known instance and one feature, got {size}.")
         groups = _groups(onehot, form, columns)
         if groups:
-            form = GroupedFormat.over(form, groups)
-            columns = form.columns(X)
+            grouped = GroupedFormat.over(form, groups)
+            form, columns = grouped, grouped.joined(columns)
         named = {
             *_resolve(categorical or (), form, "categorical"),
             *_resolve(_checked_order(order), form, "order"),
