@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.data.dummies import Group, as_flags, free_name, prefixes
+from counterpoint.data.dummies import Group, as_flags, common_prefix, free_name, prefixes
 from counterpoint.data.tables import Column, TableFormat
 from counterpoint.data.types import Rows
 
@@ -43,12 +43,12 @@ def detect(form: TableFormat, columns: Sequence[Column]) -> tuple[Group, ...]:
     groups: list[Group] = []
     taken: set[str] = set()
     # The shortest prefix comes first: purpose_new_car and purpose_used_car are both a purpose.
-    for _, members in sorted(named.items(), key=lambda item: len(item[0][0])):
+    for (_, separator), members in sorted(named.items(), key=lambda item: len(item[0][0])):
         if len(members) > 1 and taken.isdisjoint(members):
             rows = np.column_stack([flags[name] for name in members])
             if _is_group(rows):
                 taken.update(members)
-                groups.append(_named(members, bool((rows.sum(axis=1) == 0).any()), form))
+                groups.append(_named(members, separator, bool((rows.sum(axis=1) == 0).any()), form))
     return tuple(groups)
 
 
@@ -80,12 +80,9 @@ def _is_group(flags: Rows) -> bool:
     return likely <= 0 or bool(len(flags) * np.log(min(likely, 1.0)) <= np.log(CHANCE))
 
 
-def _named(members: Sequence[str], may_be_none: bool, form: TableFormat) -> Group:
+def _named(members: Sequence[str], separator: str, may_be_none: bool, form: TableFormat) -> Group:
     """Name a group and its categories by what its columns have in common."""
-    prefix, separator = max(
-        (each for each in prefixes(members[0]) if all(each in prefixes(name) for name in members)),
-        key=lambda each: len(each[0]),
-    )
+    prefix = common_prefix(members, separator)
     rests = [name[len(prefix) + len(separator) :] for name in members]
     if separator.startswith("[") and all(rest.endswith("]") for rest in rests):  # as patsy does: home[T.own]
         rests = [rest[:-1] for rest in rests]

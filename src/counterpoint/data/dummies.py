@@ -169,8 +169,8 @@ def _column(name: Any, column: Any, form: TableFormat) -> Any:
 def _categories(members: Sequence[Any], name: Any) -> list[Any]:
     """Name categories by what follows the columns' common prefix."""
     texts = [str(member) for member in members]
-    common = set(prefixes(texts[0])).intersection(*map(prefixes, texts[1:]))
-    start = max((len(prefix) + len(separator) for prefix, separator in common), default=0)
+    common = [each for each in prefixes(texts[0]) if all(each in prefixes(text) for text in texts)]
+    start = len(common_prefix(texts, common[0][1])) + len(common[0][1]) if common else 0
     if not start and all(text.startswith(str(name)) and len(text) > len(str(name)) for text in texts):
         start = len(str(name))
     rests = [text[start:] for text in texts]
@@ -182,6 +182,18 @@ def prefixes(name: str) -> list[tuple[str, str]]:
     matches = SEPARATOR.finditer(name)
     found = ((name[: match.start()], match.group(), name[match.end() :]) for match in matches)
     return [(prefix, separator) for prefix, separator, rest in found if prefix and rest]
+
+
+def common_prefix(names: Sequence[str], separator: str) -> str:
+    """Find the longest prefix that all names have before a separator.
+
+    Examples
+    --------
+    >>> common_prefix(["sex_job_male, single", "sex_job_male, married"], "_")
+    'sex_job'
+    """
+    shared = (each for each in prefixes(names[0]) if all(each in prefixes(name) for name in names))
+    return max((prefix for prefix, found in shared if found == separator), key=len)
 
 
 def free_name(categories: Sequence[Any]) -> str:

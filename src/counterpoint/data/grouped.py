@@ -34,10 +34,8 @@ class GroupedFormat(TableFormat):
     groups: tuple[Group, ...] = field(kw_only=True)
 
     @classmethod
-    def over(cls, base: TableFormat, groups: tuple[Group, ...]) -> TableFormat:
+    def over(cls, base: TableFormat, groups: tuple[Group, ...]) -> GroupedFormat:
         """Join the columns of groups; a group stands where its first column does."""
-        if not groups:
-            return base
         owner = {column: group for group in groups for column in group.columns}
         found = list(dict.fromkeys(owner.get(name, name) for name in base.names))
         dtypes = dict(zip(base.names, base.dtypes, strict=True))
@@ -64,11 +62,11 @@ class GroupedFormat(TableFormat):
 
     def columns(self, table: Any, what: str = "X") -> list[Column]:
         """Read the columns of a table, with one column of categories per group."""
-        return self._joined(self.base.columns(table, what))
+        return self.joined(self.base.columns(table, what))
 
     def one_row(self, x: Any) -> list[Column]:
         """Read one instance, with one column of categories per group."""
-        return self._joined(self.base.one_row(x))
+        return self.joined(self.base.one_row(x))
 
     def build(self, columns: Sequence[Any]) -> Any:
         """Build a table with the columns of each group."""
@@ -115,7 +113,8 @@ class GroupedFormat(TableFormat):
         base = self.base.holding(self._places[index][0], values)
         return self if base is self.base else type(self).over(base, self.groups)
 
-    def _joined(self, columns: list[Column]) -> list[Column]:
+    def joined(self, columns: Sequence[Column]) -> list[Column]:
+        """Join the columns of each group into one column of categories."""
         joined = []
         for index, places in enumerate(self._places):
             group, parts = self._group(index), [columns[place] for place in places]

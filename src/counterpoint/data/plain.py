@@ -68,7 +68,7 @@ def schema_from_plain(plain: dict[str, Plain]) -> Schema:
     form = TableFormat(plain["kind"], names, dtypes, tuple(plain.get("shape", ())))
     links = tuple(map(_link_from_plain, plain.get("links", ())))
     groups = tuple(Group(*map(value_from_plain, group)) for group in plain.get("groups", ()))
-    return Schema(tuple(features), GroupedFormat.over(form, groups), links)
+    return Schema(tuple(features), GroupedFormat.over(form, groups) if groups else form, links)
 
 
 def _groups_to_plain(form: TableFormat) -> dict[str, Plain]:

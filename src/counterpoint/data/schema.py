@@ -97,8 +97,8 @@ class Schema:
             raise ValueError(f"X must contain at least one known instance and one feature, got {size}.")
         groups = _groups(onehot, form, columns)
         if groups:
-            form = GroupedFormat.over(form, groups)
-            columns = form.columns(X)
+            grouped = GroupedFormat.over(form, groups)
+            form, columns = grouped, grouped.joined(columns)
         named = {
             *resolve(categorical or (), form, "categorical"),
             *resolve(_checked_order(order), form, "order"),

@@ -292,16 +292,11 @@ def _learn_table(
 
 def _detected(onehot: Mapping[Any, tuple[Any, ...]]) -> str:
     """Say which columns were taken as one feature."""
-    groups = "; ".join(f"{name} ({_listed(columns)})" for name, columns in onehot.items())
+    groups = ", ".join(f"{name} ({len(columns)} columns)" for name, columns in onehot.items())
     return (
-        f"Columns that encode one category each change together, as one feature: {groups}. "
-        f"If that is not so, give onehot=False, or the groups as onehot={{name: columns}}."
+        f"Groups of 0/1 columns that encode one category change together, as one feature: {groups}. "
+        f"fitted_.schema.onehot lists them. If they are no such groups, give onehot=False, or the right ones."
     )
-
-
-def _listed(columns: Sequence[Any], most: int = 4) -> str:
-    some = ", ".join(map(str, columns[:most]))
-    return some if len(columns) <= most else f"{some}, … {len(columns)} columns"
 
 
 def _learn_signals(

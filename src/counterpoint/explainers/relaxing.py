@@ -115,13 +115,14 @@ class Relaxing:
         constrained = self.explainer.fitted_.within(self.explanation.limits).constrained
         broken = np.zeros((len(free), len(every)), dtype=np.bool_)
         x = np.repeat(free.row[None], len(free), axis=0)
+        rows = np.where(constrained.following, x, free.rows)  # what follows breaks no constraint
         for i, constraint in enumerate(every):
             if constraint.kind is ConstraintKind.MAX_CHANGES:
-                broken[:, i] = changed(free.rows, free.row).sum(axis=1) > constraint.value
+                broken[:, i] = changed(rows, free.row).sum(axis=1) > constraint.value
                 continue
             others = [each for each in every if each != constraint]
             rules = Rules.of(without(constrained, others).applied(constrained))
-            broken[:, i] = ~rules.around(x).admissible(free.rows)
+            broken[:, i] = ~rules.around(x).admissible(rows)
         sets: dict[Released, int] = {}
         for index, mask in enumerate(broken):  # answers are sorted by distance
             sets.setdefault(tuple(every[i] for i in np.flatnonzero(mask)), index)

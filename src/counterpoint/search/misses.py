@@ -93,7 +93,8 @@ class Misses:
         """Tell which rows are misses: they do not flip, and do not change too much."""
         mask = ~self._task.flips(labels)
         if self._task.max_changes is not None:
-            mask &= changed(rows, self._task.x[instance]).sum(axis=1) <= self._task.max_changes
+            differs = changed(rows, self._task.x[instance]) & ~self._task.rules.follows
+            mask &= differs.sum(axis=1) <= self._task.max_changes
         return mask
 
 
