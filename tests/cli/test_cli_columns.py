@@ -11,7 +11,7 @@ import pytest
 
 from counterpoint._util import say_once
 from counterpoint.cli import main
-from counterpoint.cli.constraints import read_limits
+from counterpoint.cli.constraints_file import read_limits
 from counterpoint.cli.errors import InputError
 from counterpoint.data.schema import Schema
 

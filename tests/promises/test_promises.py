@@ -586,3 +586,74 @@ def test_a_report_says_what_ran_without_raising_if_asked() -> None:
     report = testing.check_explainer(TooMany(), strict=False)
     assert {check.name for check in report.failures} >= {"at most k, each once, never x, on loans"}
     assert len(report.checks) > 40
+
+
+# ---------------------------------------------------------------- probabilities and nearest misses
+
+
+class Probable:
+    """A model with probabilities, by which it decides; `ask` says which of them, as a target does."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def predict_proba(self, table: Any) -> np.ndarray:
+        share = 1 / (1 + np.exp(-np.clip(self.model.score(table) - self.model.cuts[0], -30, 30)))
+        return np.column_stack([1 - share, share])
+
+    def predict(self, table: Any) -> np.ndarray:
+        return self.classes_[(self.predict_proba(table)[:, 1] > 0.5).astype(int)]
+
+
+TARGETS = [
+    cp.Probability("yes", at_least=0.3),
+    cp.Probability("yes", at_least=0.9),
+    cp.Probability("no", at_most=0.4),
+    cp.Probability("yes", at_least=0.45, at_most=0.55),
+    "yes",
+    None,
+]
+
+
+@fast(max_examples=40)
+@given(problems(), st.sampled_from(TARGETS))
+def test_probabilities_and_nearest_misses_hold_alone_and_together(
+    problem: testing._Problem, target: Any
+) -> None:
+    model = Probable(problem.predict)
+    assume(len(set(model.predict(problem.X))) > 1)
+    explainer = SMALL.clone().fit(model, problem.X, **problem.constraints)
+    asked = {"k": problem.k, "target": target, "max_changes": problem.max_changes}
+    together = explainer.explain_many(problem.instances, progress=False, **asked)
+    wanted = explainer.fitted_.read_target(target)
+    for answer in together:
+        alone = explainer.explain(answer.x, **asked)
+        assert testing._difference(alone, answer) is None
+        for row, label in zip(answer.rows, answer.labels, strict=True):
+            table = answer.schema.decode(row[None])
+            if wanted.probability is None:
+                assert model.predict(table)[0] == label != answer.decision
+            else:
+                column = list(model.classes_).index(wanted.probability.classes[0])
+                assert wanted.probability(model.predict_proba(table)[:, column]).all()
+        check_miss(explainer, model, answer, alone, wanted)
+
+
+def check_miss(
+    explainer: cp.Explainer, model: Probable, answer: cp.Explanation, alone: cp.Explanation, wanted: Any
+) -> None:
+    """Check that a nearest miss keeps the constraints, does not flip, and does not depend on the batch."""
+    miss = answer.nearest_miss
+    assert (miss is None) == (alone.nearest_miss is None)
+    if miss is None:
+        return
+    assert not len(answer)
+    assert miss.row.tobytes() == alone.nearest_miss.row.tobytes()
+    task = explainer.fitted_.task(answer.row[None], np.array([answer.decision]), (0,))
+    assert task.admissible(miss.row[None], np.array([0])).all()
+    assert task.linked(miss.row[None]).all()
+    assert not wanted.flips(np.asarray(miss.decision)[None], answer.decision)[0]
+    share = model.predict_proba(answer.schema.decode(miss.row[None]))[0]
+    assert miss.score == pytest.approx(share[list(model.classes_).index(miss.standing.wanted[0])])
