@@ -232,7 +232,7 @@ def test_a_stopped_run_about_probabilities_goes_on(explain, capsys):
     ("want", "message"),
     [
         ("granted>=7", "--want must compare with a probability, such as >=0.7, got '7'"),
-        ("given>=0.7", "or a probability such as 'granted>=0.7', got ['given']"),
+        ("given>=0.7", "got ['given']. To ask for a probability, write such as 'granted>=0.7'."),
     ],
 )
 def test_a_probability_that_cannot_be_is_refused(explain, capsys, want, message):

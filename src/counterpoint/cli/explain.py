@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,7 @@ class Session:
     columns: Columns
     known: pd.DataFrame
     target: Any
+    count: int = 1  # of all rows, which share the time
 
     @classmethod
     def of(cls, job: Job, opened: Opened) -> Session:
@@ -83,8 +84,8 @@ class Session:
         with self._telling_where(start, frame):
             return self.explainer.problems(self.columns.take(frame, self.job.groups))
 
-    def explain_part(self, start: int, frame: pd.DataFrame, count: int) -> Part:
-        """Explain some of so many rows together."""
+    def explain_part(self, start: int, frame: pd.DataFrame) -> Part:
+        """Explain some rows together."""
         question, rows = self.job.question, self.job.rows
         seconds = question.max_seconds
         try:
@@ -94,7 +95,7 @@ class Session:
                     question.k,
                     target=self.target,
                     max_changes=question.max_changes,
-                    max_seconds=None if seconds is None else seconds * len(frame) / max(1, count),
+                    max_seconds=None if seconds is None else seconds * len(frame) / max(1, self.count),
                     invalid="skip" if self.job.skip_invalid else "raise",
                     progress=False,
                 )
@@ -164,10 +165,8 @@ def _explain(job: Job) -> Exit:
         invalid = _check(session)
         tally.skipped = invalid.count
         rows = invalid.rows - invalid.count
-        if job.files:
-            _many_kept(session, opened, tally, printer, rows)
-        else:
-            _many_printed(session, tally, rows)
+        session = replace(session, count=rows)
+        _many_kept(session, opened, tally, printer, rows) if job.files else _many_printed(session, tally)
     written = f" Written: {', '.join(map(str, job.outputs))}." if job.outputs else ""
     _say(job, f"{tally}{written}")
     if printer.is_closed:
@@ -238,7 +237,7 @@ def _many_kept(session: Session, opened: Opened, tally: Tally, printer: Printer,
     with _progress(job, "explaining") as bar:
         for start, frame in session.frames(job.part):
             if not store.has(count):
-                store.save(count, session.explain_part(start, frame, rows))
+                store.save(count, session.explain_part(start, frame))
             count += 1
             bar.update(len(frame))
     printers = [printer] if job.printed else []
@@ -246,14 +245,14 @@ def _many_kept(session: Session, opened: Opened, tally: Tally, printer: Printer,
     store.remove()
 
 
-def _many_printed(session: Session, tally: Tally, rows: int) -> None:
+def _many_printed(session: Session, tally: Tally) -> None:
     """Explain part after part, each printed when it is done."""
     job = session.job
     with _progress(job, "explaining") as bar:
 
         def parts() -> Iterator[Part]:
             for start, frame in session.frames(min(job.part, 100)):
-                yield session.explain_part(start, frame, rows)
+                yield session.explain_part(start, frame)
                 bar.update(len(frame))
 
         # Not through a `Printer`: if nobody reads on, there is nothing left to do.

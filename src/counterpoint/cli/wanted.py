@@ -49,8 +49,8 @@ def _classes(text: str, known: dict[str, Any]) -> list[Any]:
     unknown = [each for each in texts if each not in known]
     if unknown:
         raise InputError(
-            f"--want must be among the model's decisions {list(known)}, or a probability such as "
-            f"'{next(iter(known))}>=0.7', got {unknown}."
+            f"--want must be among the model's decisions {list(known)}, got {unknown}. To ask for a "
+            f"probability, write such as '{next(iter(known))}>=0.7'."
         )
     return [known[each] for each in texts]
 
