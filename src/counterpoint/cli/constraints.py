@@ -11,20 +11,22 @@ from typing import Any
 import pandas as pd
 
 from counterpoint.cli.errors import InputError, need
+from counterpoint.data.costs import Cost
+from counterpoint.data.links import Implies, implies
 
 KINDS = ("number", "category")
 FLAGS = ("immutable", "increase", "decrease")
-KEYS = ("kind", "range", *FLAGS)
+KEYS = ("kind", "range", *FLAGS, "cost", "max_change")
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Names of the columns under each constraint, and the admissible values of some.
+    """Names of the columns under each constraint, the admissible values of some, costs and links.
 
     Examples
     --------
     >>> Limits(immutable=("age",)) + Limits(immutable=("sex",), ranges={"amount": (500, 9000)})
-    Limits(categorical=(), immutable=('age', 'sex'), increase=(), decrease=(), ranges={'amount': (500, 9000)})
+    Limits(categorical=(), immutable=('age', 'sex'), ..., ranges={'amount': (500, 9000)}, ...)
     """
 
     categorical: tuple[str, ...] = ()
@@ -32,6 +34,9 @@ class Limits:
     increase: tuple[str, ...] = ()
     decrease: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    costs: Mapping[str, Any] = field(default_factory=dict)
+    max_change: Mapping[str, float | str] = field(default_factory=dict)
+    links: tuple[Any, ...] = ()
 
     def __add__(self, other: Limits) -> Limits:
         return Limits(
@@ -40,6 +45,9 @@ class Limits:
             _joined(self.increase, other.increase),
             _joined(self.decrease, other.decrease),
             {**self.ranges, **other.ranges},
+            {**self.costs, **other.costs},
+            {**self.max_change, **other.max_change},
+            (*self.links, *other.links),
         )
 
     def typed(self, known: pd.DataFrame) -> Limits:
@@ -64,16 +72,50 @@ def from_flags(
     increase: Sequence[str],
     decrease: Sequence[str],
     ranges: Sequence[str],
+    costs: Sequence[str] = (),
+    max_change: Sequence[str] = (),
+    links: Sequence[str] = (),
 ) -> Limits:
     """Read flags; each range is NAME=LOW:HIGH, with an end left out if it is open, or NAME=A,B,C.
+
+    Costs are NAME=COST or NAME=UP:DOWN, limits of changes NAME=AMOUNT or NAME=SHARE%.
 
     Examples
     --------
     >>> from_flags([], ["age"], [], [], ["amount=500:", "purpose=car,tv"]).ranges
     {'amount': (500.0, inf), 'purpose': ('car', 'tv')}
+    >>> from_flags([], [], [], [], [], costs=["hours=0.2"], max_change=["income=20%"]).max_change
+    {'income': '20%'}
     """
     read = dict(_range(text) for text in ranges)
-    return Limits(tuple(categorical), tuple(immutable), tuple(increase), tuple(decrease), read)
+    names = tuple(categorical), tuple(immutable), tuple(increase), tuple(decrease)
+    prices, reach = dict(map(_cost_flag, costs)), dict(map(_reach_flag, max_change))
+    return Limits(*names, read, prices, reach, tuple(links))
+
+
+def _cost_flag(text: str) -> tuple[str, Any]:
+    """Read NAME=COST or NAME=UP:DOWN."""
+    name, _, value = text.rpartition("=")
+    up, colon, down = value.partition(":")
+    try:
+        if name:
+            return name, Cost(float(up), float(down)) if colon else Cost.read(float(up))
+    except ValueError as error:
+        raise InputError(f"--cost must be NAME=COST or NAME=UP:DOWN, got {text!r}: {error}") from None
+    raise InputError(f"--cost must be NAME=COST or NAME=UP:DOWN, got {text!r}.")
+
+
+def _reach_flag(text: str) -> tuple[str, float | str]:
+    """Read NAME=AMOUNT or NAME=SHARE%."""
+    name, _, value = text.rpartition("=")
+    try:
+        if name and value.endswith("%"):
+            return name, f"{float(value[:-1]):g}%"
+        if name:
+            return name, float(value)
+    except ValueError:
+        pass
+    raise InputError(f"--max-change must be NAME=AMOUNT or NAME=20%, got {text!r}.")
 
 
 def between(text: str) -> tuple[float, float] | None:
@@ -110,11 +152,11 @@ def read_limits(path: Path) -> Limits:
     {'amount': (500, 9000)}
     """
     content = _parsed(path)
-    _check_keys(path, content, ("columns",), "the file")
+    _check_keys(path, content, ("columns", "links"), "the file")
     columns = content.get("columns") or {}
     if not isinstance(columns, Mapping):
         raise InputError(f"{path}: columns must map names to constraints, got {columns!r}.")
-    limits = Limits()
+    limits = Limits(links=_links(path, content.get("links") or []))
     for name, column in columns.items():
         limits += _column_limits(path, str(name), column or {})
     return limits
@@ -165,7 +207,43 @@ def _column_limits(path: Path, name: str, column: Any) -> Limits:
         increase=(name,) if column.get("increase") else (),
         decrease=(name,) if column.get("decrease") else (),
         ranges={} if values is None else {name: tuple(values)},
+        costs={name: _cost(path, name, column["cost"])} if "cost" in column else {},
+        max_change={name: column["max_change"]} if "max_change" in column else {},
     )
+
+
+def _cost(path: Path, name: str, given: Any) -> Cost:
+    """Read a cost: a number, or a table with up and down, or with changes and otherwise."""
+    where = f"{path}: columns.{name}.cost"
+    if not isinstance(given, Mapping):
+        read = {"up": given, "down": given}
+    else:
+        _check_keys(path, given, ("up", "down", "changes", "otherwise"), f"columns.{name}.cost")
+        read = dict(given)
+        changes = read.get("changes", [])
+        if not isinstance(changes, list) or any(not isinstance(c, list) or len(c) != 3 for c in changes):
+            raise InputError(f"{where}.changes must list [old, new, cost], got {changes!r}.")
+        read["changes"] = {(old, new): price for old, new, price in changes}
+    try:
+        return Cost(**read)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _links(path: Path, links: Any) -> tuple[Any, ...]:
+    """Read links: comparisons as texts, and tables with `when` and `then`."""
+    if not isinstance(links, list):
+        raise InputError(f"{path}: links must be a list, got {links!r}.")
+    return tuple(link if isinstance(link, str) else _implication(path, link) for link in links)
+
+
+def _implication(path: Path, link: Any) -> Implies:
+    if not isinstance(link, Mapping) or set(link) != {"when", "then"}:
+        raise InputError(f"{path}: a link is a comparison, or has the keys when and then, got {link!r}.")
+    try:
+        return implies(link["when"], then=link["then"])
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _check_keys(path: Path, content: Mapping[str, Any], known: Sequence[str], where: str) -> None:

@@ -63,6 +63,9 @@ class Session:
             increase=limits.increase,
             decrease=limits.decrease,
             ranges=limits.ranges,
+            costs=limits.costs,
+            max_change=limits.max_change,
+            links=limits.links,
             missing="allow" if question.allow_missing else "keep",
             progress=not job.quiet,
         )

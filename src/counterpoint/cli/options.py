@@ -86,6 +86,15 @@ def _add_constraints(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--range", action="append", default=[], metavar="NAME=LOW:HIGH", help="or NAME=A,B; one per column"
     )
+    group.add_argument(
+        "--cost", action="append", default=[], metavar="NAME=COST", help="or NAME=UP:DOWN; inf for never"
+    )
+    group.add_argument(
+        "--max-change", action="append", default=[], metavar="NAME=N", help="or NAME=20%% of the row's value"
+    )
+    group.add_argument(
+        "--link", action="append", default=[], metavar="'A <= B'", help="a comparison of two columns"
+    )
     group.add_argument("--max-changes", type=int, metavar="N", help="at most so many columns change")
     group.add_argument("--allow-missing", action="store_true", help="an answer may let a value go missing")
 
@@ -115,7 +124,14 @@ def job_of(options: argparse.Namespace) -> Job:
     """Turn options into what is to be done."""
     names = {name: _split(getattr(options, name)) for name in ("immutable", "increase", "decrease", "groups")}
     groups = names.pop("groups")
-    flags = from_flags(_split(options.categorical), **names, ranges=options.range)
+    flags = from_flags(
+        _split(options.categorical),
+        **names,
+        ranges=options.range,
+        costs=options.cost,
+        max_change=options.max_change,
+        links=options.link,
+    )
     limits = read_limits(options.constraints) if options.constraints else Limits()
     classes = None if options.classes is None else _split([options.classes])
     question = Question(
