@@ -26,7 +26,7 @@ HEAD = """\
 #   range = [low, high]              a number stays within (inf and -inf leave an end open)
 #   range = ["a", "b"]               a category is one of these
 #   kind = "category"                whole numbers that are names, not amounts
-#   cost = 5                         changes cost so much more; {{up = 1, down = 4}} by direction, inf for never
+#   cost = 5                         changes cost so much more; {{up = 1, down = 4}}; inf for never
 #   max_change = 5                   changes by at most so much; "20%" for a share of the row's own value
 # Constraints between columns come before the first column:
 #   links = ["start <= end", {{when = {{role = "Husband"}}, then = {{sex = "Male"}}}}]
