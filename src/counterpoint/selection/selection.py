@@ -173,16 +173,19 @@ def _relative(values: Row, instance: Indices) -> Row:
 
 
 def implausibility(task: Task, finds: Finds) -> Row:
-    """Measure how far finds are from the known instances near their x."""
+    """Measure how far finds are from the known instances near their x, weighed by the costs of changes.
+
+    What is easy to change may differ more from what is known than what is hard to change.
+    """
     result = np.empty(len(finds.rows))
     if not len(result):
         return result
     # Features that may not change are as far from a known instance as x's: only the rest differs per find.
-    distance, frozen = task.known.distance, task.rules.frozen
+    distance, frozen = task.measure, task.rules.frozen
     free, kept = distance.over(np.flatnonzero(~frozen)), distance.over(np.flatnonzero(frozen))
     known = task.learned("reference", lambda: task.known.sample(task.rng(), REFERENCE).rows)
     known_free, known_kept = task.learned(
-        "embedded reference", lambda: (free.embed(known), kept.embed(known))
+        ("embedded reference", task.costs_key), lambda: (free.embed(known), kept.embed(known))
     )
     away_kept = kept.measure(kept.embed(task.x), known_kept)
     away = distance.joined(free.measure(free.embed(task.x), known_free), away_kept)
