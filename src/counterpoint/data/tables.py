@@ -342,6 +342,26 @@ class TableFormat:
         _refuse_repeated(names)
 
 
+def arrow_levels(table: Any, form: TableFormat) -> dict[Any, list[Any]]:
+    """List the categories of each ordered Arrow dictionary that occur, from the lowest to the highest.
+
+    Their order is part of the column, not of its dtype.
+    """
+    kinds = (getattr(dtype, "pyarrow_dtype", None) for dtype in form.dtypes)
+    ordered = [name for name, kind in zip(form.names, kinds, strict=True) if getattr(kind, "ordered", False)]
+    if not ordered:
+        return {}
+    import pyarrow as pa
+
+    levels = {}
+    for name in ordered:
+        column = pa.array(table[name].array)
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        held = set(whole.dictionary_decode().to_pylist())
+        levels[name] = [level for level in whole.dictionary.to_pylist() if level in held]
+    return levels
+
+
 def _appended(categories: pd.Index, further: Sequence[Any]) -> pd.Index:
     """Append categories to others, in the same dtype if it can hold them."""
     try:
