@@ -200,6 +200,19 @@ def test_immutable_dates_may_be_any():
     assert (explainer.explain({"start": odd, "age": 30}, k=2).counterfactuals["start"] == odd).all()
 
 
+@pytest.mark.parametrize("value", [dt.date(2024, 1, 1), dt.datetime(2024, 1, 1)])
+@pytest.mark.parametrize(
+    "column", [COLUMNS["datetime64[us]"], POLARS["Datetime(us)"]], ids=["pandas", "polars"]
+)
+def test_an_immutable_column_of_timestamps_stays_one(column, value):
+    """A record with Python's date used to turn the column into objects, on which models fail."""
+    X = table(column)
+    explainer = cp.Tree().fit(lambda t: (t["age"] > 40).to_numpy(), X, immutable=["start"])
+    found = explainer.explain({"start": value, "age": 30}, k=1).counterfactuals
+    assert found["start"].dtype == column.dtype
+    assert found["start"].to_list() == [pd.Timestamp(value)]
+
+
 def test_dates_can_be_categories():
     X = pd.DataFrame({"start": DAYS[:5].repeat(40), "age": range(200)})
     assert Schema.infer(X, categorical=["start"]).features[0].is_categorical

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import counterpoint as cp
@@ -171,6 +172,19 @@ def test_ways_to_declare_an_order():
         assert schema.features[1].is_ranked
         assert schema.features[1].categories == tuple(GRADES)
     assert Schema.infer(X).replace("grade", ordered=True).features[1].is_ranked
+
+
+def test_an_ordered_arrow_dictionary():
+    values = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 2, 1, None]), pa.array(["low", "mid", "high", "never"]), ordered=True
+    )
+    X = pd.DataFrame({"risk": pd.array(values, dtype=pd.ArrowDtype(values.type)), "age": range(5)})
+    schema = Schema.infer(X)
+    assert schema.features[0].is_ranked
+    assert schema.features[0].categories == ("low", "mid", "high", None)
+    pd.testing.assert_frame_equal(schema.decode(schema.encode(X)), X)
+    given = Schema.infer(X, order={"risk": ["high", "mid", "low"]})
+    assert given.features[0].categories == ("high", "mid", "low", None)
 
 
 def test_numbers_with_an_order_are_categories():

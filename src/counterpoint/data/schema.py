@@ -27,7 +27,7 @@ from counterpoint.data.links import Compares, Link, read_links
 from counterpoint.data.marks import is_missing, marks_in
 from counterpoint.data.problems import InvalidError, Problem, listed
 from counterpoint.data.reading import Reading, read_column
-from counterpoint.data.tables import EXACT, Column, TableFormat
+from counterpoint.data.tables import EXACT, Column, TableFormat, arrow_levels
 from counterpoint.data.types import Mask, Row, Rows
 from counterpoint.data.written import digits_in, is_exact, kinds_in, written_in
 
@@ -95,6 +95,7 @@ class Schema:
         if not columns or not len(columns[0]):
             size = f"{len(columns[0]) if columns else 0} rows and {len(columns)} columns"
             raise ValueError(f"X must contain at least one known instance and one feature, got {size}.")
+        order = {**arrow_levels(X, form), **_checked_order(order)}
         groups = _groups(onehot, form, columns)
         if groups:
             grouped = GroupedFormat.over(form, groups)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
 from typing import Any, Literal
 
@@ -105,7 +106,10 @@ class TableFormat:
             x = x.to_numpy() if self.kind == "array" and _is_count(x.index) else x.to_dict()
         if isinstance(x, Mapping):
             self._check_names(list(x), "x")
-            return [_single(x[name]) for name in self.names]
+            return [
+                _single(pd.Timestamp(x[name]) if self._is_day(index, x[name]) else x[name])
+                for index, name in enumerate(self.names)
+            ]
         if isinstance(x, pd.DataFrame) or _is_polars(x):
             if len(x) != 1:
                 raise ValueError(
@@ -122,6 +126,13 @@ class TableFormat:
                 f"got {_described(x, vector)}.{many}"
             )
         return [_single(value) for value in vector]
+
+    def _is_day(self, index: int, value: Any) -> bool:
+        """Whether a value is Python's date for a column of points in time, in which it means midnight."""
+        if not isinstance(value, date) or isinstance(value, pd.Timestamp) or value is pd.NaT:
+            return False
+        dtype = self.dtypes[index]
+        return pd.api.types.is_datetime64_any_dtype(dtype) if self.kind == "pandas" else _is_instant(dtype)
 
     def build(self, columns: Sequence[Any]) -> Any:
         """Build a table in this format from columns that already have its dtypes."""
@@ -329,6 +340,26 @@ class TableFormat:
                 f"{what} has the unknown features {unknown}; drop them. Known: {list(self.names)}."
             )
         _refuse_repeated(names)
+
+
+def arrow_levels(table: Any, form: TableFormat) -> dict[Any, list[Any]]:
+    """List the categories of each ordered Arrow dictionary that occur, from the lowest to the highest.
+
+    Their order is part of the column, not of its dtype.
+    """
+    kinds = (getattr(dtype, "pyarrow_dtype", None) for dtype in form.dtypes)
+    ordered = [name for name, kind in zip(form.names, kinds, strict=True) if getattr(kind, "ordered", False)]
+    if not ordered:
+        return {}
+    import pyarrow as pa
+
+    levels = {}
+    for name in ordered:
+        column = pa.array(table[name].array)
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        held = set(whole.dictionary_decode().to_pylist())
+        levels[name] = [level for level in whole.dictionary.to_pylist() if level in held]
+    return levels
 
 
 def _appended(categories: pd.Index, further: Sequence[Any]) -> pd.Index:

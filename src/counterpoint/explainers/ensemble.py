@@ -23,6 +23,7 @@ from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.surrogate import Surrogate
 from counterpoint.search.task import WIDE, Question, Search, Task
 from counterpoint.selection.selection import BALANCED, Selection
+from counterpoint.selection.steps import shortest_steps
 
 # What searches need is learned at `fit` for at most this many decisions, otherwise when it is needed.
 AHEAD = 10
@@ -200,7 +201,10 @@ class Ensemble(Explainer):
 
     def choose(self, task: Task, finds: Finds) -> list[Indices]:
         """Select k of the pool for each instance."""
-        return self.selection.select(task, finds, task.k)
+        if self.selection.wants_ends or (task.is_coded == task.is_category).all():
+            return self.selection.select(task, finds, task.k)
+        shortest = shortest_steps(task, finds)
+        return [shortest[each] for each in self.selection.select(task, finds.take(shortest), task.k)]
 
     def _help(self, task: Task, pool: Pool, instances: Indices) -> Search:
         """Search further for instances of which few counterfactuals were found, and polish what there is."""
@@ -219,8 +223,7 @@ class Ensemble(Explainer):
             cost, finds.instance, task.affordable(max(10, self.starts * task.k), 2 * task.k)
         )
         pool.add(self.polish.search(task, finds.rows[starts], finds.instance[starts]), "Polish")
-        # Where being apart is worth far more than being close and plausible, the ends of ranges are wanted.
-        if self.selection.dispersion > 2 * self.selection.distance + self.selection.implausibility:
+        if self.selection.wants_ends:
             pool.add(stretch(task, finds.rows[starts], finds.instance[starts]), "Stretch")
 
 

@@ -89,6 +89,11 @@ class Selection:
         if self.most < 1 or (self.neighbours is not None and self.neighbours < 1):
             raise ValueError("Selection.most and Selection.neighbours must be at least 1.")
 
+    @property
+    def wants_ends(self) -> bool:
+        """Whether the ends of ranges are wanted: being apart is worth far more than being close."""
+        return self.dispersion > 2 * self.distance + self.implausibility
+
     def select(self, task: Task, finds: Finds, k: int) -> list[Indices]:
         """Choose at most k finds per instance; returns their indices."""
         cost = self.costs(task, finds)
