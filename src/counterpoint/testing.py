@@ -261,7 +261,7 @@ def _broken(feature: Feature, old: float, new: float) -> str | None:
         return None if same else "it is immutable"
     was, now = feature.label(old), feature.label(new)
     if feature.follows:
-        return _outside(feature, now)
+        return _outside(feature, now, new)
     if not feature.may_change:
         return None if same else "it never changes"
     if same:

@@ -31,8 +31,8 @@ def read_limits(path: Path) -> Limits:
     >>> path = Path(tempfile.mkdtemp()) / "constraints.toml"
     >>> _ = path.write_text('links = ["start <= end"]\n[columns.amount]\nrange = [500, 9000]\ncost = 2')
     >>> limits = read_limits(path)
-    >>> limits.ranges, limits.costs, limits.links
-    ({'amount': (500, 9000)}, {'amount': 2}, ('start <= end',))
+    >>> limits.ranges, limits.costs["amount"].up, limits.links
+    ({'amount': (500, 9000)}, 2.0, ('start <= end',))
     """
     content = _parsed(path)
     _check_keys(path, content, FILE_KEYS, "the file")
@@ -163,7 +163,7 @@ def _step(path: Path, step: Any, where: str) -> Any:
 def _cost(path: Path, cost: Any, where: str) -> Any:
     """Read a cost: a number, or a table of costs by direction or by transition."""
     if isinstance(cost, int | float) and not isinstance(cost, bool):
-        return cost
+        cost = {"up": cost, "down": cost}
     if not isinstance(cost, Mapping):
         raise InputError(
             f"{path}: {where}.cost must be a number, or a table with keys among {list(COST_KEYS)}, got "

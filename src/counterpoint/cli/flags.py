@@ -105,7 +105,8 @@ def _cost(text: str) -> Cost | float:
 
 
 def _amount(text: str) -> float | str:
-    return text if text.strip().endswith("%") else float(text)
+    share = text.strip().removesuffix("%")
+    return f"{float(share):g}%" if share != text.strip() else float(share)
 
 
 def _dates_between(text: str) -> tuple[date | float, date | float] | None:
