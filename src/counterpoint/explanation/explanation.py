@@ -202,7 +202,8 @@ class Explanation(Answer):
         Parameters
         ----------
         explainer
-            The explainer of an answer that was read from JSON or a pickle; others know theirs.
+            The explainer of an answer that was read from JSON or a pickle; others know theirs. JSON does not
+            hold the constraints of one question, so those given to `fit` then count.
         target, max_changes
             With an explainer, as they were given to `explain`; a target of classes may be left out.
         keep
