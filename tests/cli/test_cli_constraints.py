@@ -296,3 +296,33 @@ def test_json_lines_mark_the_nearest_miss(explain):
 def test_many_rows_get_a_hint(explain, capsys):
     explain(*MANY, *LOCKED, "--out", "found.csv")
     assert "explain one of them with --row" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_boosters_have_probabilities_too(explain, library):
+    booster = pytest.importorskip(library)
+    known = pd.read_csv("known.csv")
+    numbers = ["age", "amount", "duration"]
+    target = (known["decision"] == "granted").astype(int)
+    if library == "xgboost":
+        trained = booster.XGBClassifier(n_estimators=20, max_depth=3).fit(known[numbers], target)
+        trained.save_model("booster.json")
+    else:
+        trained = booster.LGBMClassifier(n_estimators=20, verbose=-1).fit(known[numbers], target)
+        trained.booster_.save_model("booster.txt")
+    model = "booster.json" if library == "xgboost" else "booster.txt"
+    asked = ["--drop", "job,sex", "--want", "yes>=0.8", "--classes", "no,yes", "--out", "found.csv"]
+        "--drop",
+        "job,sex",
+        "--want",
+        "yes>=0.8",
+        "--classes",
+        "no,yes",
+        "--out",
+        "found.csv",
+        "--quiet",
+    ]
+    assert explain(*MANY, *asked, "-k", "2", model=model) in (0, 1)
+    found = pd.read_csv("found.csv")
+    assert len(found)
+    assert (trained.predict_proba(found[numbers])[:, 1] >= 0.8).all()
