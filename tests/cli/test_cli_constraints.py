@@ -312,16 +312,6 @@ def test_boosters_have_probabilities_too(explain, library):
         trained.booster_.save_model("booster.txt")
     model = "booster.json" if library == "xgboost" else "booster.txt"
     asked = ["--drop", "job,sex", "--want", "yes>=0.8", "--classes", "no,yes", "--out", "found.csv"]
-        "--drop",
-        "job,sex",
-        "--want",
-        "yes>=0.8",
-        "--classes",
-        "no,yes",
-        "--out",
-        "found.csv",
-        "--quiet",
-    ]
     assert explain(*MANY, *asked, "-k", "2", model=model) in (0, 1)
     found = pd.read_csv("found.csv")
     assert len(found)
