@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from counterpoint.data.costs import Cost
 from counterpoint.data.distance import changed
-from counterpoint.data.links import Compares, Link
+from counterpoint.data.links import Compares, Link, implies
 from counterpoint.data.schema import Feature, Schema
 from counterpoint.data.types import Rows
 from counterpoint.explainers.base import Explainer
@@ -410,6 +411,13 @@ def _problems(seed: int) -> Iterator[_Problem]:
         "ranges": {"income": (0, 120), "job": ["none", "clerk", "smith"]},
         "increase": ["age", "school"],
         "decrease": ["amount"],
+        "costs": {
+            "school": 3,
+            "income": Cost(up=1, down=np.inf),
+            "job": Cost(changes={("none", "smith"): 2}),
+        },
+        "max_change": {"age": 10, "amount": "80%"},
+        "links": [implies(job="clerk", then={"school": ["secondary", "college"]}), "age <= amount"],
         "rule": lambda table, x: table["amount"] <= 100 * table["income"],
     }
     yield _Problem("loans", _grant, loans, some, 4, bounds, max_changes=3)

@@ -153,7 +153,8 @@ class Pool:
             rows = rows.copy()
             rows[mask], possible = self._follow(rows[mask], instance[mask])
             mask[mask] = possible
-        mask &= self.task.linked(rows)
+        if self.task.rules.links:
+            mask &= self.task.linked(rows)
         if self._obeys is not None:
             for one in np.unique(instance[mask]).tolist():
                 mine = np.flatnonzero(mask & (instance == one))

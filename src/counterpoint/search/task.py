@@ -123,8 +123,10 @@ class Task:
 
     def linked(self, rows: Rows) -> Mask:
         """Tell which rows keep every link between features."""
-        kept = [link.holds(rows) for link in self.rules.links]
-        return np.asarray(np.logical_and.reduce([np.ones(len(rows), dtype=np.bool_), *kept]))
+        kept = np.ones(len(rows), dtype=np.bool_)
+        for link in self.rules.links:
+            kept &= link.holds(rows)
+        return kept
 
     def with_own(self, rows: Rows, instance: Indices) -> Question:
         """Replace each value that equals x's by x's own, bit for bit."""
