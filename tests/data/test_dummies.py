@@ -136,6 +136,26 @@ def test_arrays_have_no_names_to_detect_groups_by():
     assert not Schema.infer(dummies(people(), dtype=float).to_numpy()).onehot
 
 
+def test_groups_with_the_same_prefix_and_other_separators():
+    one, other = dummies(people(), prefix_sep="_"), dummies(people(seed=1), prefix_sep="=")
+    table = pd.concat([one, other.drop(columns="age")], axis=1)
+    assert set(Schema.infer(table).names) == {"age", "purpose", "home", "purpose_", "home_"}
+
+
+def test_sparse_columns():
+    table = dummies(people(), sparse=True)
+    schema = Schema.infer(table)
+    assert schema.names == ("age", "purpose", "home")
+    pd.testing.assert_frame_equal(schema.decode(schema.encode(table)), table)
+
+
+def test_many_flags_that_are_no_group():
+    """Columns of words, as a text is encoded, take no time that grows with the square of their number."""
+    flags = np.random.default_rng(0).random((200, 2000)) < 0.01
+    table = pd.DataFrame(flags, columns=[f"word_{i}" for i in range(2000)])
+    assert not Schema.infer(table).onehot
+
+
 def test_a_column_with_the_groups_name():
     table = dummies(people()).assign(home=1.5)
     assert Schema.infer(table).names == ("age", "purpose", "home_", "home")

@@ -9,13 +9,14 @@ tell.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.data.dummies import Group, as_flags, common_prefix, free_name, prefixes
 from counterpoint.data.tables import Column, TableFormat
-from counterpoint.data.types import Rows
+from counterpoint.data.types import Mask
 
 # Columns that are independent look like a group in at most this share of tables.
 CHANCE = 1e-4
@@ -45,14 +46,16 @@ def detect(form: TableFormat, columns: Sequence[Column]) -> tuple[Group, ...]:
     # The shortest prefix comes first: purpose_new_car and purpose_used_car are both a purpose.
     for (_, separator), members in sorted(named.items(), key=lambda item: len(item[0][0])):
         if len(members) > 1 and taken.isdisjoint(members):
-            rows = np.column_stack([flags[name] for name in members])
-            if _is_group(rows):
+            some = [flags[name] for name in members]
+            counts = np.asarray(np.sum(some, axis=0, dtype=np.int32))
+            if (counts <= 1).all() and not _is_chance([flag.mean() for flag in some], counts):
                 taken.update(members)
-                groups.append(_named(members, separator, bool((rows.sum(axis=1) == 0).any()), form))
+                used = {*form.names, *(group.name for group in groups)}
+                groups.append(_named(members, separator, bool((counts == 0).any()), used))
     return tuple(groups)
 
 
-def _candidates(form: TableFormat, columns: Sequence[Column]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _candidates(form: TableFormat, columns: Sequence[Column]) -> Iterator[tuple[str, Mask]]:
     """List the columns with a prefix that hold 0 and 1 only."""
     for index, (name, column) in enumerate(zip(form.names, columns, strict=True)):
         if form.kind == "array" or not isinstance(name, str) or not prefixes(name):
@@ -64,30 +67,27 @@ def _candidates(form: TableFormat, columns: Sequence[Column]) -> Iterator[tuple[
             continue
         flags = as_flags(column)
         if not np.isnan(flags).any():
-            yield name, flags
+            yield name, flags.astype(np.bool_)
 
 
-def _is_group(flags: Rows) -> bool:
-    """Tell whether at most one flag is set in every row, and chance would not do that."""
-    counts = flags.sum(axis=1)
-    if (counts > 1).any():
-        return False
-    rates = flags.mean(axis=0)
-    others = np.array([np.delete(1 - rates, index).prod() for index in range(len(rates))])
-    likely = float((rates * others).sum())
-    if (counts == 0).any():
-        likely += float((1 - rates).prod())
-    return likely <= 0 or bool(len(flags) * np.log(min(likely, 1.0)) <= np.log(CHANCE))
+def _is_chance(rates: Sequence[float], counts: NDArray[np.int32]) -> bool:
+    """Tell whether flags that are set independently, at these rates, could be set at most once per row."""
+    rate = np.array(rates)
+    if (rate == 1).any():  # it is always the same category
+        return True
+    none = float((1 - rate).prod())
+    likely = none * float((rate / (1 - rate)).sum()) + (none if (counts == 0).any() else 0.0)
+    return bool(len(counts) * np.log(max(likely, 1e-300)) > np.log(CHANCE))
 
 
-def _named(members: Sequence[str], separator: str, may_be_none: bool, form: TableFormat) -> Group:
+def _named(members: Sequence[str], separator: str, may_be_none: bool, used: set[Any]) -> Group:
     """Name a group and its categories by what its columns have in common."""
     prefix = common_prefix(members, separator)
     rests = [name[len(prefix) + len(separator) :] for name in members]
     if separator.startswith("[") and all(rest.endswith("]") for rest in rests):  # as patsy does: home[T.own]
         rests = [rest[:-1] for rest in rests]
     name = prefix
-    while name in form.names:
+    while name in used:
         name += "_"
     return Group(name, tuple(members), tuple(rests), free_name(rests) if may_be_none else None)
 
