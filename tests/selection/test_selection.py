@@ -13,11 +13,14 @@ from hypothesis.extra.numpy import arrays
 import counterpoint as cp
 from counterpoint.data.constraints import Rules
 from counterpoint.data.known import Population
+from counterpoint.data.schema import Schema
 from counterpoint.metrics.measures import div_count
 from counterpoint.model.target import Target
 from counterpoint.search.pool import Finds
+from counterpoint.search.task import Task
 from counterpoint.selection.greedy import cost_scaled_greedy, neighbourhoods, on_one_way, ways
 from counterpoint.selection.selection import implausibility
+from counterpoint.selection.steps import shortest_steps
 
 fast = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 
@@ -367,3 +370,19 @@ def test_actions_that_need_less_come_first() -> None:
     # The first alone is enough, so an action that holds it and more is larger than it has to be.
     finds = found(np.array([[2.0, 0.0, 0.0], [-0.9, 0.0, 0.1], [-1.0, 0.0, 3.0]]))
     assert set(cp.BALANCED.select(TASK, finds, 2)[0].tolist()) == {0, 2}
+
+
+def test_of_finds_that_differ_in_the_steps_of_an_ordered_category_the_shortest_is_kept():
+    grades = pd.DataFrame({"grade": list("abcdef") * 4, "age": range(24)})
+    schema = Schema.infer(grades, order={"grade": list("abcdef")})
+    rows = schema.encode(grades)
+    known = Population.of(schema, rows, (rows[:, 0] > 2).astype(int))
+    x = np.array([[1.0, 5.0], [1.0, 6.0]])
+    task = Task(x, np.zeros(2), 2, known, np.arange(2), Rules.of(schema), Target())
+    near, far, other, down = [3.0, 5.0], [5.0, 5.0], [4.0, 9.0], [0.0, 5.0]
+    found = np.array([far, near, other, down, [5.0, 6.0], [4.0, 6.0]])
+    finds = Finds(
+        found, np.array([0, 0, 0, 0, 1, 1]), np.ones(6), np.zeros(6, dtype=np.intp), np.zeros(6, bool)
+    )
+    # The second instance keeps both of its finds, as two are asked for.
+    assert shortest_steps(task, finds).tolist() == [1, 2, 3, 4, 5]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -60,6 +60,12 @@ class Population:
     def take(self, indices: NDArray[np.intp]) -> Population:
         """Keep some instances, with the scales of all."""
         return Population(self.schema, self.rows[indices], self.labels[indices], self.distance)
+
+    @cached_property
+    def measured(self) -> Population:
+        """The same instances with the distance of the metrics, which is the paper's."""
+        distance = self.distance.without_order()
+        return self if distance is self.distance else replace(self, distance=distance, _memo={})
 
     @cached_property
     def embedded(self) -> Embedded:

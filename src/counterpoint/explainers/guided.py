@@ -81,7 +81,7 @@ class _Suggested(NamedTuple):
         changes = Singles.of(task, bins)
         feature, prices = changes.feature, changes.prices
         score = Surrogate.of(task).gain(changes.values, task.home[:, feature], feature)
-        up = (changes.values > task.home[:, feature]) & ~task.is_category[feature]
+        up = (changes.values > task.home[:, feature]) & ~task.is_coded[feature]
         action = 2 * np.searchsorted(np.unique(feature), feature) + up
         single = np.stack([_best_of_each(action, rate * prices - score) for rate in RATES], axis=1)
         surest = RATES[0] * _at(prices, single[:, :1], np.inf) - _at(score, single[:, :1], 0.0)

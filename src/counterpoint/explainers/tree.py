@@ -56,7 +56,7 @@ class Tree(Explainer):
 
     def search(self, task: Task) -> Search:
         """Ask about instances from the leaves that x is nearest to in conditions."""
-        shadow = task.once(("shadow", self.share), lambda: _Shadow.fit(task, self.share))
+        shadow = task.learned(("shadow", self.share), lambda: _Shadow.fit(task, self.share))
         yield task.project(*shadow.candidates(task, task.affordable(self.leaves), self.instances))
 
 
@@ -124,9 +124,9 @@ class _Shadow:
 
     def _away(self, task: Task) -> Rows:
         """Measure how far each x is from the members of all leaves, leaf after leaf."""
-        distance = task.known.distance.over(task.features)
+        distance = task.measure.over(task.features)
         places = np.concatenate([np.empty(0, dtype=np.intp), *self.members])
-        embedded = task.once("members", lambda: distance.embed(task.known.rows[places]))
+        embedded = task.learned(("members", task.costs_key), lambda: distance.embed(task.known.rows[places]))
         return distance.measure(distance.embed(task.x), embedded)
 
     def _named(self, failed: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -57,7 +57,8 @@ def is_minimal(ways: Rows) -> Mask:
 def action_ids(task: Task, rows: Rows, instance: Indices) -> Indices:
     """Give each action of an instance a number, and return those of the rows."""
     free = np.flatnonzero(task.free)
-    ways = directions(rows[:, free], task.home[:, free][instance], task.is_category[free])
+    ranks = task.rules.ranks
+    ways = directions(ranks(rows)[:, free], ranks(task.home)[:, free][instance], task.is_category[free])
     return distinct(ways, instance, np.arange(len(rows)))[1]
 
 

@@ -214,8 +214,12 @@ def stretch(task: Task, rows: Rows, instance: Indices) -> Search:
 
 
 def _lines(task: Task, rows: Rows, instance: Indices) -> tuple[Indices, Mask]:
-    """Find the lines along which rows may shrink: all changed numbers together, and each individually."""
-    moves = task.changed(rows, instance) & ~task.is_category & ~np.isnan(rows) & ~np.isnan(task.x[instance])
+    """Find the lines along which rows may shrink: all changed numbers together, and each individually.
+
+    Ordered categories are numbers here: their ranks.
+    """
+    moves = task.changed(rows, instance) & ~task.is_category
+    moves &= ~np.isnan(task.rules.ranks(rows)) & ~np.isnan(task.rules.ranks(task.x[instance]))
     together = np.flatnonzero(moves.any(axis=1))
     several = moves & (moves.sum(axis=1) > 1)[:, None]
     origin, feature = _best(

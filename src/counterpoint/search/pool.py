@@ -21,11 +21,14 @@ from counterpoint.data.types import Indices, Labels, Mask, Rows
 from counterpoint.model.blackbox import ModelError
 from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply
 from counterpoint.search.grouped import before_each
+from counterpoint.search.misses import Misses
 from counterpoint.search.task import Question, Task
 from counterpoint.search.why import Why
 
 # Tells which rows of an instance the user's own rule accepts.
 Obeys = Callable[[Rows, int], Mask]
+# Computes the columns that follow others, and tells which rows have possible values in them.
+Follow = Callable[[Rows, Indices], tuple[Rows, Mask]]
 Asking = Generator[Question, Reply, None]
 
 
@@ -76,7 +79,12 @@ class Pool:
     """
 
     def __init__(
-        self, task: Task, budget: Budget, rows_left: Callable[[], float], obeys: Obeys | None = None
+        self,
+        task: Task,
+        budget: Budget,
+        rows_left: Callable[[], float],
+        obeys: Obeys | None = None,
+        follow: Follow | None = None,
     ) -> None:
         self.task = task
         self.names: list[str] = []
@@ -86,7 +94,9 @@ class Pool:
         self.failed: dict[int, Exception] = {}
         self.stopped: dict[int, Why] = {}
         self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
+        self._follow = follow
         self._lockstep = Lockstep(task.decisions[:0])
+        self.misses = Misses(task)
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
         self._settled = Question(task.x[:0], np.empty(0, dtype=np.intp))
 
@@ -128,6 +138,7 @@ class Pool:
 
     def settle(self, rows: Rows, instance: Indices) -> None:
         """Note that rows have no needless change and are as round as they can be."""
+        rows, _ = self._admitted(rows, instance)
         self._settled = Question(
             np.concatenate([self._settled.rows, rows]), np.concatenate([self._settled.instance, instance])
         )
@@ -139,8 +150,9 @@ class Pool:
 
     def _ask(self, question: Question) -> Generator[Question, Reply, Labels]:
         """Ask about the admissible rows of a question, each distinct one once, within the budget."""
-        rows, instance = question
-        keep = np.flatnonzero(self._admissible(rows, instance))
+        instance = question.instance
+        rows, admissible = self._admitted(question.rows, instance)
+        keep = np.flatnonzero(admissible)
         first, inverse = self._distinct(rows, instance, keep)
         within = np.flatnonzero(self._within_budget(instance[first]))
         indices = first[within]
@@ -156,14 +168,21 @@ class Pool:
             labels[keep] = all_[inverse]
         return labels
 
-    def _admissible(self, rows: Rows, instance: Indices) -> Mask:
-        """Tell which rows may be tried: they keep every constraint, and are not x itself."""
+    def _admitted(self, rows: Rows, instance: Indices) -> tuple[Rows, Mask]:
+        """Complete rows, and tell which may be tried: they keep every constraint, and are not x itself."""
+        rows = self.task.repaired(self.task.acting(rows, instance), instance)
         mask = self.task.admissible(rows, instance)
+        if self._follow is not None and mask.any():
+            rows = rows.copy()
+            rows[mask], possible = self._follow(rows[mask], instance[mask])
+            mask[mask] = possible
+        if self.task.rules.links:
+            mask &= self.task.linked(rows)
         if self._obeys is not None:
             for one in np.unique(instance[mask]).tolist():
                 mine = np.flatnonzero(mask & (instance == one))
                 mask[mine] = self._obeys(self.task.with_own(rows[mine], instance[mine]).rows, one)
-        return mask
+        return rows, mask
 
     def _distinct(self, rows: Rows, instance: Indices, indices: Indices) -> tuple[Indices, Indices]:
         """Find the first of each set of equal rows; features that may not change need no comparison."""
@@ -203,9 +222,11 @@ class Pool:
             labels = _filled(self.task.decisions[instance], labels, ~lost)
         keep = np.flatnonzero(self.task.flips(labels))
         if self.task.max_changes is not None:
-            few = changed(rows[keep], self.task.x[instance[keep]]).sum(axis=1) <= self.task.max_changes
+            differs = changed(rows[keep], self.task.x[instance[keep]]) & ~self.task.rules.follows
+            few = differs.sum(axis=1) <= self.task.max_changes
             keep = keep[few]
         self.counts += np.bincount(instance[keep], minlength=len(self.task))
+        self.misses.add(rows, instance, labels, self.counts == 0)
         self._kept.append((rows[keep], instance[keep], labels[keep], owners[keep]))
         return labels
 

@@ -56,7 +56,7 @@ class Steps(NamedTuple):
 
 def settle(task: Task, rows: Rows, instance: Indices) -> Generator[Question, Labels, Question]:
     """Undo needless changes and round numbers; returns the rows that are settled, and their instances."""
-    rows, active = rows.copy(), np.arange(len(rows))
+    rows, active = task.acting(rows, instance).copy(), np.arange(len(rows))
     loose, open_ = np.zeros(rows.shape, dtype=np.bool_), np.ones(rows.shape, dtype=np.bool_)
     for _ in range(ROUNDS):
         undo, round_ = undone(task, rows, instance, active), rounder(task, rows, instance, active, open_)
@@ -83,12 +83,15 @@ def settle(task: Task, rows: Rows, instance: Indices) -> Generator[Question, Lab
 def undone(task: Task, rows: Rows, instance: Indices, active: Indices) -> Steps:
     """Undo each single change of the active rows that have several; expensive ones are wanted more."""
     differs = task.changed(rows[active], instance[active])
-    origin, feature = np.nonzero(differs & (differs.sum(axis=1) > 1)[:, None])
-    origin, each = active[origin], np.arange(len(origin))
+    row, feature = np.nonzero(differs & (differs.sum(axis=1) > 1)[:, None])
+    origin, each = active[row], np.arange(len(row))
     price = task.prices(rows[origin], instance[origin])[each, feature]
     steps = rows[origin]
     steps[each, feature] = task.home[instance[origin], feature]
-    return Steps(steps, origin, feature, DIGITS + 1 + price / (1 + price))
+    steps = task.repaired(steps, instance[origin])
+    # What a link between columns asks for cannot be undone alone.
+    undo = np.flatnonzero(task.changed(steps, instance[origin]).sum(axis=1) < differs.sum(axis=1)[row])
+    return Steps(steps[undo], origin[undo], feature[undo], (DIGITS + 1 + price / (1 + price))[undo])
 
 
 def _undone_together(task: Task, rows: Rows, instance: Indices, loose: Mask) -> Steps:
@@ -116,7 +119,7 @@ def _prefixes(row: Row, home: Row, loose: Mask, origin: int) -> Steps:
 def rounder(task: Task, rows: Rows, instance: Indices, active: Indices, open_: Mask) -> Steps:
     """Give changed numbers of the active rows fewer digits: the fewer, the better, then the less change."""
     own = task.home[instance[active]]
-    numbers = task.changed(rows[active], instance[active]) & ~task.is_category & open_[active]
+    numbers = task.changed(rows[active], instance[active]) & ~task.is_coded & open_[active]
     numbers &= np.isfinite(rows[active]) & np.isfinite(own)
     row, feature = np.nonzero(numbers)
     value, home = rows[active[row], feature], own[row, feature]

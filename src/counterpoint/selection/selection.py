@@ -104,6 +104,11 @@ class Selection:
         if self.most < 1 or (self.neighbours is not None and self.neighbours < 1):
             raise ValueError("Selection.most and Selection.neighbours must be at least 1.")
 
+    @property
+    def wants_ends(self) -> bool:
+        """Whether the ends of ranges are wanted: being apart is worth far more than being close."""
+        return self.dispersion > 2 * self.distance + self.implausibility
+
     def select(self, task: Task, finds: Finds, k: int) -> list[Indices]:
         """Choose at most k finds per instance; returns their indices."""
         cost, action = self.costs(task, finds), action_ids(task, finds.rows, finds.instance)
@@ -143,6 +148,7 @@ class Selection:
         embedded = [distance.embed(each) for each in rows]
         away = np.stack([distance.roughly(each, each) for each in embedded])
         h = min(count, self.neighbours or max(2, round(count / k)))
+        x, rows = task.rules.ranks(x), task.rules.ranks(rows)
         if action is not None:
             ways = directions(rows, x[:, None], task.is_category)[..., ~task.rules.frozen]
             cost = cost + NOT_MINIMAL * ~is_minimal(ways)
@@ -199,15 +205,20 @@ def _relative(values: Row, instance: Indices) -> Row:
 
 
 def implausibility(task: Task, finds: Finds) -> Row:
-    """Measure how far finds are from the known instances near their x."""
+    """Measure how far finds are from the known instances near their x, weighed by the costs of changes.
+
+    What is easy to change may differ more from what is known than what is hard to change.
+    """
     result = np.empty(len(finds.rows))
     if not len(result):
         return result
     # Features that may not change are as far from a known instance as x's: only the rest differs per find.
-    distance, frozen = task.known.distance, task.rules.frozen
+    distance, frozen = task.measure, task.rules.frozen
     free, kept = distance.over(np.flatnonzero(~frozen)), distance.over(np.flatnonzero(frozen))
-    known = task.once("reference", lambda: task.known.sample(task.rng(), REFERENCE).rows)
-    known_free, known_kept = task.once("embedded reference", lambda: (free.embed(known), kept.embed(known)))
+    known = task.learned("reference", lambda: task.known.sample(task.rng(), REFERENCE).rows)
+    known_free, known_kept = task.learned(
+        ("embedded reference", task.costs_key), lambda: (free.embed(known), kept.embed(known))
+    )
     away_kept = kept.measure(kept.embed(task.x), known_kept)
     away = distance.joined(free.measure(free.embed(task.x), known_free), away_kept)
     embedded = free.embed(finds.rows)
