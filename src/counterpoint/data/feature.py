@@ -67,7 +67,7 @@ class Feature:
     Examples
     --------
     >>> Feature("age", seen=(18, 90), step=1, direction=1)
-    Feature(name='age', kind='continuous', seen=(18, 90), ...direction=1)
+    Feature(name='age', kind='continuous', seen=(18, 90), ...direction=1, ...)
     """
 
     name: Any
