@@ -37,9 +37,9 @@ REFERENCE = 5_000
 # The cost of an action that another counterfactual shows to be larger than it has to be.
 NOT_MINIMAL = 1e3
 
-# The cost of needing a second change, if there is room for several answers: each feature that is enough alone
-# should be among them.
-NOT_ALONE = 2.0
+# The cost of each further change if there is room for several answers: each feature that is enough alone should
+# be among them.
+FURTHER = 1.6
 
 # The cost of a pair of categories that no known instance has: more than that of a repeated action.
 NEVER_SEEN = 1e8
@@ -153,7 +153,7 @@ class Selection:
             ways = directions(rows, x[:, None], task.is_category)[..., ~task.rules.frozen]
             cost = cost + NOT_MINIMAL * ~is_minimal(ways)
             if k > 1:
-                cost = cost + NOT_ALONE * ((ways != 0).sum(axis=2) > 1)
+                cost = cost + FURTHER * np.maximum((ways != 0).sum(axis=2) - 1, 0)
         pairs = self._between(x, rows, away, task.is_category, h, k)
         return cost_scaled_greedy(neighbourhoods(away, h), cost * h, k, self.fill, pairs, action)
 
