@@ -6,6 +6,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import counterpoint as cp
+from counterpoint.explainers.paper import PaperBruteForce, PaperSphere
 from counterpoint.selection.greedy import cost_scaled_greedy
 from counterpoint.selection.selection import NAMED
 
@@ -17,6 +18,8 @@ EXPLAINERS = [
     cp.CaseBased(),
     cp.Guided(),
     cp.Evolution(population=20, generations=2),
+    PaperBruteForce(),
+    PaperSphere(draws=50),
 ]
 
 

@@ -56,7 +56,7 @@ class Sphere(Explainer):
     def search(self, task: Task) -> Search:
         """Ask at falling radii in all directions, then halve the ring in each that crosses the boundary."""
         directions = task.affordable(self.directions)
-        rays = task.once(("rays", directions), lambda: _Rays.draw(task, directions))
+        rays = task.once(("rays", directions), lambda: Rays.draw(task, directions))
         levels = self.radius / 4.0 ** np.arange(3)[::-1]
         instance = np.repeat(np.arange(len(task)), directions)
         ray = np.tile(np.arange(directions), len(task))
@@ -79,7 +79,7 @@ class Sphere(Explainer):
 
 
 @dataclass(frozen=True)
-class _Rays:
+class Rays:
     """Directions drawn once: Gaussian steps, categories to switch to, and when."""
 
     centre: Row
@@ -90,7 +90,7 @@ class _Rays:
     is_category: NDArray[np.bool_]
 
     @classmethod
-    def draw(cls, task: Task, count: int) -> _Rays:
+    def draw(cls, task: Task, count: int) -> Rays:
         """Draw directions from the task's random stream."""
         rng, known = task.rng(), task.known.rows
         # A sample may lack every value of a feature; the median of all known instances stands in.

@@ -115,6 +115,17 @@ class Pool:
         self._kept = [(finds.rows, finds.instance, finds.labels, finds.finders)]
         return finds
 
+    def keep_only(self, returned: Question) -> None:
+        """Forget all finds but these, for explainers that return only some of what they find."""
+        finds, wanted = self.finds(), self.task.with_own(*returned)
+        rows = np.concatenate([wanted.rows, finds.rows])
+        instance = np.concatenate([wanted.instance, finds.instance])
+        first, which = self._distinct(rows, instance, np.arange(len(instance)))
+        is_wanted = np.zeros(len(first), dtype=np.bool_)
+        is_wanted[which[: len(wanted.rows)]] = True
+        finds = finds.take(np.flatnonzero(is_wanted[which[len(wanted.rows) :]]))
+        self._kept = [(finds.rows, finds.instance, finds.labels, finds.finders)]
+
     def _ask(self, question: Question) -> Generator[Question, Reply, Labels]:
         """Ask about the admissible rows of a question, each distinct one once, within the budget."""
         rows, instance = question

@@ -27,6 +27,9 @@ def cost_scaled_greedy(
     positive; with `fill` it continues until k. `between` returns what a choice adds to the gain of all
     others. The result is instance × choice, −1 where there is none.
 
+    Without `between`, the value of the choice is at least that of any other after halving what the latter
+    covers: any other of at most k or, with `fill`, any other of as many. With `between` there is no bound.
+
     Examples
     --------
     >>> covers = np.array([[[1, 1, 0], [1, 1, 0], [0, 0, 1]]], dtype=bool)

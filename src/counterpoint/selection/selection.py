@@ -1,10 +1,17 @@
 """S: selects k counterfactuals out of many, close to x and different from each other.
 
-The paper's density objective: maximise |⋃ knn_C(c)| − λ Σ d(c, x) over at most k chosen c. The first term is
-monotone and submodular, the second a linear cost, so cost-scaled greedy (Nikolakaki, Ene and Terzi, 2021)
-guarantees f(S) − c(S) ≥ ½ f(OPT) − c(OPT). Plausibility and the number of changes are also prices of single
-counterfactuals, so they are part of the cost and the guarantee holds. Redundancy and dispersion depend on
-pairs of counterfactuals; with them the guarantee covers only the rest of the objective.
+The objective starts from the paper's: f(S), how many found rows are covered by the neighbourhoods of the
+chosen, minus c(S), what the chosen cost. Here the cost also has a part for plausibility and one for the
+number of changes, and `redundancy` and `dispersion` add terms about pairs. Cost-scaled greedy chooses k, or
+all candidates if there are fewer. What that guarantees, among the candidates considered:
+
+- Without redundancy and dispersion, as in `CLOSE`: f(S) − c(S) ≥ ½ f(T) − c(T) for every set T with as many
+  members as S. A smaller T may be better, because S is filled up to k whatever that costs.
+- With redundancy or dispersion, as in all other named settings: nothing about the whole set. Each choice is
+  the best addition to those before it, at twice its cost.
+
+The paper's own selection, which may choose fewer, is `selection.density`; its bound is about all sets of at
+most k.
 """
 
 from __future__ import annotations
@@ -62,8 +69,6 @@ class Selection:
     neighbours
         The paper's h: how many members of the pool a choice covers. None means the size of the pool divided
         by k, so that coverage measures diversity for a pool of any size.
-    fill
-        Continue by the same marginal gain until k are chosen, even if the objective would stop earlier.
     most
         At most this many members of the pool are considered, the cheapest ones.
 
@@ -79,7 +84,6 @@ class Selection:
     redundancy: float = 0.3
     dispersion: float = 0.4
     neighbours: int | None = None
-    fill: bool = True
     most: int = 120
 
     def __post_init__(self) -> None:
@@ -122,7 +126,7 @@ class Selection:
         away = np.stack([distance.roughly(each, each) for each in embedded])
         h = min(count, self.neighbours or max(2, round(count / k)))
         pairs = self._between(x, rows, away, task.is_category, h, k)
-        return cost_scaled_greedy(neighbourhoods(away, h), cost * h, k, self.fill, pairs)
+        return cost_scaled_greedy(neighbourhoods(away, h), cost * h, k, fill=True, between=pairs)
 
     def _between(
         self, x: Rows, rows: Stack, away: Stack, is_category: Mask, h: int, k: int

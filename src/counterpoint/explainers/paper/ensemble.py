@@ -1,0 +1,145 @@
+"""ECE as the paper states it: Algorithm 1, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from counterpoint.codecs import Codec
+from counterpoint.data.known import Population
+from counterpoint.data.search_distance import Mixed, SearchDistance
+from counterpoint.data.types import Indices
+from counterpoint.explainers.base import Explainer, at_least
+from counterpoint.explainers.fitting import Fitted
+from counterpoint.explainers.paper.base import PaperExplainer, Returning, gather_returned, returned_by
+from counterpoint.explainers.paper.brute_force import PaperBruteForce
+from counterpoint.explainers.paper.sphere import PaperSphere
+from counterpoint.explainers.paper.tree import PaperTree
+from counterpoint.search.engine import Lockstep
+from counterpoint.search.pool import Asking, Finds, Pool
+from counterpoint.search.task import Search, Task
+from counterpoint.selection.density import Density
+
+
+def _base_explainers() -> tuple[Explainer, ...]:
+    """Make BCE-B, BCE-T and BCE-S, with the paper's n = 1 and r = 10."""
+    return PaperBruteForce(n=1, r=10), PaperTree(), PaperSphere()
+
+
+@dataclass(frozen=True)
+class Member:
+    """One f_k of E, with the sample X' and the features A' drawn for it."""
+
+    explainer: Explainer
+    known: Population
+    features: tuple[int, ...]
+    stream: tuple[int, ...]
+    k: int | None
+
+    @property
+    def name(self) -> str:
+        """What the paper calls the explainer, if it knows it."""
+        kind = type(self.explainer)
+        return kind.paper_name if issubclass(kind, PaperExplainer) else kind.__name__
+
+    def returned(self, task: Task) -> Returning:
+        """Call f_k(x, b, X', A'): it returns at most k."""
+        features = np.array(self.features, dtype=np.intp)
+        narrow = task.narrow(self.known, features[np.isin(features, task.features)], self.stream)
+        return returned_by(self.explainer, replace(narrow, k=self.k or task.k))
+
+
+@dataclass
+class PaperEnsemble(Explainer):
+    """The paper's ensemble, Algorithm 1 to the letter; made by `Ensemble.paper`, which lists the parameters.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> ensemble = PaperEnsemble().fit(lambda rows: rows.sum(axis=1) > 0, X, immutable=[2])
+    >>> explanation = ensemble.explain(X[0], k=4)
+    >>> bool(explanation.found_by[0].startswith("BCE-"))
+    True
+    """
+
+    explainers: Sequence[Explainer] = field(default_factory=_base_explainers)
+    size: int = 10
+    instances: float = 0.2
+    features: float | None = None
+    k: int | None = None
+    lambda_: float = 0.5
+    h: int | None = None
+    distance: SearchDistance = field(default_factory=Mixed)
+    codec: Codec | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        at_least(1, self, "size", *(name for name in ("k", "h") if getattr(self, name) is not None))
+        at_least(0, self, "lambda_")
+        if not self.explainers or not all(isinstance(each, Explainer) for each in self.explainers):
+            raise TypeError(
+                f"Ensemble.paper's explainers must be a list of at least one explainer, got "
+                f"{self.explainers!r}."
+            )
+        for name in ("instances", "features"):
+            share = getattr(self, name)
+            if share is not None and not 0 < share <= 1:
+                raise ValueError(f"Ensemble.paper's {name} must be a share in (0, 1], got {share}.")
+
+    def keep(self, fitted: Fitted) -> Self:
+        """Keep what was learned, and draw X' and A' for each base explainer: lines 2 to 4."""
+        super().keep(fitted)
+        self.known_ = _measured_by(self.distance, fitted.known)
+        self.members_ = self._draw(self.known_)
+        return self
+
+    def gather(self, task: Task, pool: Pool) -> Asking:
+        """Call the base explainers, and collect what they return: line 5."""
+        yield from gather_returned(pool, [(each.name, each.returned(task)) for each in self.members_])
+
+    def choose(self, task: Task, finds: Finds) -> list[Indices]:
+        """Select at most k by the density objective: line 6."""
+        return Density(self.lambda_, self.h).select(replace(task, known=self.known_), finds)
+
+    def search(self, task: Task) -> Search:
+        """Run the base explainers alone, as one of another ensemble's base explainers."""
+        known = task.once(("paper", repr(self)), lambda: _measured_by(self.distance, task.known))
+        members = task.once(("members", repr(self)), lambda: self._draw(known))
+        searches = Lockstep(task.decisions[:0])
+        for member in members:
+            searches.add(member.returned(task))
+        while (question := searches.question()) is not None:
+            searches.answer((yield question))
+
+    def _draw(self, known: Population) -> list[Member]:
+        """Draw the kinds of E uniformly, and for each its instances and features."""
+        rng = np.random.default_rng([self.seed, 1])
+        actionable, count = np.array(known.schema.actionable, dtype=np.intp), len(known.rows)
+        members = []
+        for place, kind in enumerate(rng.integers(len(self.explainers), size=self.size).tolist()):
+            sample = rng.permutation(count)[: max(1, round(self.instances * count))]
+            features = rng.permutation(actionable)[: self._feature_count(len(actionable))]
+            members.append(
+                Member(
+                    self.explainers[kind],
+                    known.take(np.sort(sample)),
+                    tuple(np.sort(features).tolist()),
+                    (self.seed, place),
+                    self.k,
+                )
+            )
+        return members
+
+    def _feature_count(self, actionable: int) -> int:
+        """Tell how many features a base explainer may change."""
+        if self.features is not None:
+            return max(1, round(self.features * actionable))
+        return min(actionable, max(2, int(np.sqrt(actionable))))
+
+
+def _measured_by(distance: SearchDistance, known: Population) -> Population:
+    """Give the known instances the search's own distance."""
+    return Population(known.schema, known.rows, known.labels, distance.of(known))
