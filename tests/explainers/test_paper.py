@@ -158,7 +158,9 @@ def test_the_same_answers_alone_and_in_a_batch() -> None:
         assert alone.found_by == explanation.found_by
 
 
-@pytest.mark.parametrize("explainer", [cp.Ensemble.paper(lambda_=0.1), PaperTree(), PaperSphere()], ids=str)
+@pytest.mark.parametrize(
+    "explainer", [cp.Ensemble.paper(lambda_=0.1), PaperTree(), PaperSphere(draws=100)], ids=str
+)
 def test_the_promises_are_kept(explainer: cp.Explainer) -> None:
     cp.testing.check_explainer(explainer)
 
@@ -337,6 +339,7 @@ def test_bce_s_halves_the_radius_until_nothing_flips_and_samples_the_ring() -> N
 
     task = pose(X, np.array([[0.0, 0.0]]), far, k=4)
     questions, returned = answer(PaperSphere(draws=200, radius=8.0), task, far)
+    questions = [question for question in questions if len(question.rows)]
     crossed = [bool(far(question.rows).any()) for question in questions[:-1]]
     first_without = crossed.index(False)
     assert all(crossed[:first_without])
@@ -348,6 +351,25 @@ def test_bce_s_halves_the_radius_until_nothing_flips_and_samples_the_ring() -> N
     flipping = np.concatenate([rim[far(rim)], ring[far(ring)]])
     nearest = np.sort(task.distance(flipping, np.zeros(len(flipping), dtype=np.intp)))[:4]
     np.testing.assert_allclose(task.distance(*returned), nearest)
+
+
+def test_what_bce_s_asks_for_one_does_not_wait_for_the_others() -> None:
+    """When rings were sampled all together, what was found first depended on the batch."""
+    X = np.random.default_rng(0).normal(size=(300, 2))
+
+    def far(rows: np.ndarray) -> np.ndarray:
+        return rows[:, 0] > 0.5
+
+    near_and_far = np.array([[0.45, 0.0], [-3.0, 0.0]])
+    both, _ = answer(PaperSphere(draws=50), pose(X, near_and_far, far), far)
+    for place in (0, 1):
+        alone, _ = answer(PaperSphere(draws=50), pose(X, near_and_far[[place]], far), far)
+        mine = [question.rows[question.instance == place] for question in both]
+        assert [rows.tobytes() for rows in mine if len(rows)] == [
+            q.rows.tobytes() for q in alone if len(q.rows)
+        ]
+        rounds = [i for i, rows in enumerate(mine) if len(rows)]
+        assert rounds == [i for i, question in enumerate(alone) if len(question.rows)]
 
 
 def test_bce_s_tries_smaller_radii_if_the_largest_flips_nothing() -> None:
@@ -416,7 +438,9 @@ def test_a_pool_forgets_what_was_not_returned_and_what_never_flipped() -> None:
     question = next(asking)
     with pytest.raises(StopIteration):
         asking.send(type("Reply", (), {"labels": right(question.rows), "failed": {}})())
-    pool.keep_only(Question(np.array([[8.0, 3.0], [1.0, 3.0], [6.0, 3.0]]), np.array([0, 0, 1])))
+    returned = np.array([[8.0, 3.0], [1.0, 3.0], [6.0, 3.0], [8.0, 3.0]])
+    pool.keep_only(Question(returned, np.array([0, 0, 1, 0])), np.array([4, 5, 6, 7]))
     finds = pool.finds()
+    assert finds.finders.tolist() == [4, 6]
     assert finds.rows.tolist() == [[8.0, 3.0], [6.0, 3.0]]
     assert finds.instance.tolist() == [0, 1]

@@ -19,7 +19,7 @@ EXPLAINERS = [
     cp.Guided(),
     cp.Evolution(population=20, generations=2),
     PaperBruteForce(),
-    PaperSphere(draws=50),
+    PaperSphere(),
 ]
 
 

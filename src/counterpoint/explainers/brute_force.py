@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from counterpoint.data.types import Indices, Labels, Row, Rows
+from counterpoint.data.types import Indices, Row, Rows
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.search.grouped import first_of_each
 from counterpoint.search.polish import shrink
 from counterpoint.search.single_changes import Singles
-from counterpoint.search.task import Question, Search, Task
+from counterpoint.search.task import Search, Task
 
 # Each batch of candidates is this much larger than the one before: few rounds, and few rows if few suffice.
 GROWTH = 4
@@ -59,9 +58,25 @@ class BruteForce(Explainer):
 
     def search(self, task: Task) -> Search:
         """Try variations in growing batches, nearest first, until k flip; then refine those."""
-        nearest = yield from first_flips(task, self.variations(task))
+        variations = self.variations(task)
+        finds, instance = [task.x[:0]], [np.empty(0, dtype=np.intp)]
+        found, start, size = np.zeros(len(task), dtype=np.intp), 0, max(100, 4 * task.k)
+        while start < max(map(len, variations), default=0):
+            batches = [
+                rows[start : start + size] if have < task.k else rows[:0]
+                for rows, have in zip(variations, found, strict=True)
+            ]
+            question = task.question(batches)
+            flips = task.flips((yield question))
+            finds.append(question.rows[flips])
+            instance.append(question.instance[flips])
+            found += np.bincount(question.instance[flips], minlength=len(task))
+            start, size = start + size, size * GROWTH
         if self.refine:
-            yield from shrink(task, *nearest, self.refine)
+            nearest = first_of_each(np.concatenate(instance), task.k)
+            yield from shrink(
+                task, np.concatenate(finds)[nearest], np.concatenate(instance)[nearest], self.refine
+            )
 
     def variations(self, task: Task) -> list[Rows]:
         """Make the nearest variations of each x, nearest first."""
@@ -83,25 +98,6 @@ class BruteForce(Explainer):
             levels.append(level)
         nearest = np.argsort(np.concatenate([each.prices for each in levels]), kind="stable")
         return np.concatenate([each.rows for each in levels])[nearest[:most]]
-
-
-def first_flips(task: Task, variations: Sequence[Rows]) -> Generator[Question, Labels, Question]:
-    """Try the variations of each x in their order, in growing batches, and return the first k that flip."""
-    finds, instance = [task.x[:0]], [np.empty(0, dtype=np.intp)]
-    found, start, size = np.zeros(len(task), dtype=np.intp), 0, max(100, 4 * task.k)
-    while start < max(map(len, variations), default=0):
-        batches = [
-            rows[start : start + size] if have < task.k else rows[:0]
-            for rows, have in zip(variations, found, strict=True)
-        ]
-        question = task.question(batches)
-        flips = task.flips((yield question))
-        finds.append(question.rows[flips])
-        instance.append(question.instance[flips])
-        found += np.bincount(question.instance[flips], minlength=len(task))
-        start, size = start + size, size * GROWTH
-    first = first_of_each(np.concatenate(instance), task.k)
-    return Question(np.concatenate(finds)[first], np.concatenate(instance)[first])
 
 
 class _Level(NamedTuple):

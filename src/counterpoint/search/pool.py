@@ -115,16 +115,25 @@ class Pool:
         self._kept = [(finds.rows, finds.instance, finds.labels, finds.finders)]
         return finds
 
-    def keep_only(self, returned: Question) -> None:
-        """Forget all finds but these, for explainers that return only some of what they find."""
+    def keep_only(self, returned: Question, finders: Indices) -> None:
+        """Forget all finds but these, for explainers that return only some of what they find.
+
+        `finders` are the indices of the searches that return them; of several, the first is named.
+        """
         finds, wanted = self.finds(), self.task.with_own(*returned)
         rows = np.concatenate([wanted.rows, finds.rows])
         instance = np.concatenate([wanted.instance, finds.instance])
         first, which = self._distinct(rows, instance, np.arange(len(instance)))
-        is_wanted = np.zeros(len(first), dtype=np.bool_)
-        is_wanted[which[: len(wanted.rows)]] = True
-        finds = finds.take(np.flatnonzero(is_wanted[which[len(wanted.rows) :]]))
-        self._kept = [(finds.rows, finds.instance, finds.labels, finds.finders)]
+        # Equal rows are the same one's, and those that are returned come first.
+        of_find = first[which[len(wanted.rows) :]]
+        kept = np.flatnonzero(of_find < len(wanted.rows))
+        finds = finds.take(kept)
+        self._kept = [(finds.rows, finds.instance, finds.labels, finders[of_find[kept]])]
+
+    @property
+    def count(self) -> int:
+        """How many searches there are so far."""
+        return len(self.names)
 
     def _ask(self, question: Question) -> Generator[Question, Reply, Labels]:
         """Ask about the admissible rows of a question, each distinct one once, within the budget."""

@@ -39,7 +39,7 @@ def _add_topic(kinds: Any, common: argparse.ArgumentParser, topic: str, sets: st
     parser.add_argument("--full", action="store_true", help="the paper's size: every k, 100 instances")
     parser.add_argument("--sets", nargs="+", metavar="SET", help=f"some of {sets}")
     parser.add_argument("--black-boxes", nargs="+", metavar="KIND", help="such as network")
-    parser.add_argument("--methods", nargs="+", metavar="METHOD", help="such as ECE CEM")
+    parser.add_argument("--methods", nargs="+", metavar="METHOD", help="such as Counterpoint CEM")
     parser.add_argument("-k", dest="ks", nargs="+", type=int, metavar="K")
     parser.add_argument("--instances", type=int, help="test instances per data set (20; full: 100)")
     parser.add_argument(

@@ -47,8 +47,8 @@ class Plan:
     --------
     >>> from dataclasses import replace
     >>> plan = replace(Plan.small("tables"), sets=("german",), black_boxes=("forest",), ks=(1, 5))
-    >>> [str(job) for job in replace(plan, methods=("ECE", "NICE")).jobs()]
-    ['german forest ECE k=1', 'german forest ECE k=5', 'german forest NICE k=1']
+    >>> [str(job) for job in replace(plan, methods=("Counterpoint", "NICE")).jobs()]
+    ['german forest Counterpoint k=1', 'german forest Counterpoint k=5', 'german forest NICE k=1']
     """
 
     topic: str

@@ -23,6 +23,7 @@ from tqdm.auto import tqdm
 
 import counterpoint
 from counterpoint_study.cells import Done
+from counterpoint_study.findings.ranks import ANOTHER, BY_DISTANCE
 from counterpoint_study.methods.base import Method, Run
 from counterpoint_study.methods.tables import Own, Theirs
 from counterpoint_study.models.training import train
@@ -139,7 +140,9 @@ def _rows_of(plan: Plan, folder: Path, job: Job) -> Iterator[dict[str, Any]]:
         # A failed cell has no scores.
         for place, (each, cost) in enumerate(zip(done.scores.get(k, []), done.run.costs, strict=False)):
             counts = {"given": each.given, "valid": each.valid, "refused": each.refused}
-            measured = {**asdict(each.measures), **asdict(cost)}
+            again = asdict(each.quantiles)
+            measured = {**asdict(each.measures), **{f"{n}{ANOTHER}": again[n] for n in BY_DISTANCE}}
+            measured |= asdict(cost)
             yield {**named, "k": k, "instance": place, **counts, **measured, **last}
 
 

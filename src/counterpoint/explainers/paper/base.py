@@ -43,16 +43,18 @@ class PaperExplainer(Explainer):
 
 def gather_returned(pool: Pool, calls: Iterable[tuple[str, Returning]]) -> Asking:
     """Run searches together, and keep in the pool what they return: the paper's C."""
-    returned: list[Question] = []
+    returned: dict[int, Question] = {}
     for name, call in calls:
-        pool.add(_collecting(call, returned), name)
+        pool.add(_collecting(call, pool.count, returned), name)
     yield from pool.finish()
-    rows, instance = (np.concatenate(parts) for parts in zip(*returned, strict=True))
-    pool.keep_only(Question(rows, instance))
+    parts = [returned[finder] for finder in sorted(returned)]
+    rows, instance = (np.concatenate(each) for each in zip(*parts, strict=True))
+    finders = np.repeat(sorted(returned), [len(part.rows) for part in parts])
+    pool.keep_only(Question(rows, instance), finders)
 
 
-def _collecting(call: Returning, returned: list[Question]) -> Search:
-    returned.append((yield from call))
+def _collecting(call: Returning, finder: int, returned: dict[int, Question]) -> Search:
+    returned[finder] = yield from call
 
 
 def returned_by(explainer: Explainer, task: Task) -> Returning:
@@ -68,8 +70,9 @@ def returned_by(explainer: Explainer, task: Task) -> Returning:
     while (question := step(search, answer)) is not None:
         answer = yield question
         flips = task.flips(answer)
-        for parts, part in zip((rows, instance, labels), (*question, answer), strict=True):
-            parts.append(part[flips])
+        rows.append(question.rows[flips])
+        instance.append(question.instance[flips])
+        labels.append(answer[flips])
     found = Question(np.concatenate(rows), np.concatenate(instance))
     first = distinct_by_instance(found)
     finds = Finds(

@@ -9,8 +9,9 @@ import numpy as np
 
 from counterpoint.data.types import Rows
 from counterpoint.explainers.base import at_least
-from counterpoint.explainers.brute_force import BruteForce, first_flips
+from counterpoint.explainers.brute_force import BruteForce
 from counterpoint.explainers.paper.base import PaperExplainer, Returning
+from counterpoint.search.grouped import first_of_each
 from counterpoint.search.polish import shrink
 from counterpoint.search.task import Question, Task
 
@@ -52,8 +53,16 @@ class PaperBruteForce(PaperExplainer):
         at_least(0, self, "refine")
 
     def returned(self, task: Task) -> Returning:
-        """Try variations nearest first until k flip, and return these, moved towards x."""
-        rows, instance = yield from first_flips(task, self._ranked(task))
+        """Ask about all variations, and return the nearest k that flip, moved towards x.
+
+        All are asked about at once, as rows cost less than rounds: the nearest k are the same as if they were
+        asked about one after the other until k flip.
+        """
+        question = task.question(self._ranked(task))
+        flips = task.flips((yield question))
+        rows, instance = question.rows[flips], question.instance[flips]
+        first = first_of_each(instance, task.k)
+        rows, instance = rows[first], instance[first]
         return Question((yield from shrink(task, rows, instance, self.refine)), instance)
 
     def _ranked(self, task: Task) -> list[Rows]:

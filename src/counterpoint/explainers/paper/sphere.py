@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from counterpoint._util.duplicates import distinct
-from counterpoint.data.types import Indices, Labels, Row
+from counterpoint.data.types import Indices, Labels, Mask, Row
 from counterpoint.explainers.base import at_least
 from counterpoint.explainers.paper.base import PaperExplainer, Returning
 from counterpoint.explainers.sphere import Rays
@@ -59,41 +58,38 @@ class PaperSphere(PaperExplainer):
             raise ValueError(f"PaperSphere.radius must be positive, got {self.radius}.")
 
     def returned(self, task: Task) -> Returning:
-        """Halve the radius until nothing flips, sample the ring, and return the closest k that flip."""
+        """Halve the radius until nothing flips, sample the ring, and return the closest k that flip.
+
+        The ring of an instance is sampled as soon as it is known, so that what is asked for one instance, and
+        when, does not depend on the others.
+        """
         draws = task.affordable(self.draws)
         rays = task.once(
             ("paper", draws, self.halvings), lambda: Rays.draw(task, draws * (self.halvings + 2))
         )
-        lower, upper, rim = yield from self._shrunk(task, rays, draws)
-        rings = np.flatnonzero(upper)
-        part = np.random.default_rng([*task.stream, 1]).uniform(size=draws)
-        radii = lower[rings, None] + (upper - lower)[rings, None] * part
-        ring = _draw(task, rays, rings, radii.ravel(), (self.halvings + 1) * draws)
-        return _closest(task, _joined(rim, _flipping(task, ring, (yield ring))))
-
-    def _shrunk(
-        self, task: Task, rays: Rays, draws: int
-    ) -> Generator[Question, Labels, tuple[Row, Row, Question]]:
-        """Halve the radius until nothing flips.
-
-        Returns the first radius at which nothing flips and the last one at which something does, 0 where
-        nothing ever does, and what flips at the latter: it lies on the outer rim of the ring.
-        """
-        lower, upper = np.zeros(len(task)), np.zeros(len(task))
-        rim = Question(task.x[:0], np.empty(0, dtype=np.intp))
-        going, level = np.arange(len(task)), 0
-        while len(going) and level <= self.halvings:
+        rim = found = Question(task.x[:0], np.empty(0, dtype=np.intp))
+        upper, going = np.zeros(len(task)), np.arange(len(task))
+        bounded = going[:0]  # the instances whose rings are sampled in this round
+        for level in range(self.halvings + 2):
             radius = self.radius / 2.0**level
-            question = _draw(task, rays, going, np.full(len(going) * draws, radius), level * draws)
-            found = _flipping(task, question, (yield question))
-            crossed = np.bincount(found.instance, minlength=len(task)) > 0
-            kept = ~crossed[rim.instance]
-            rim = _joined(Question(rim.rows[kept], rim.instance[kept]), found)
+            going = going if level <= self.halvings else going[:0]
+            sphere = _draw(task, rays, going, np.full(len(going) * draws, radius), level * draws)
+            ring = self._ring(task, rays, bounded, upper[bounded], draws)
+            labels = yield _joined(sphere, ring)
+            flipping = _flipping(task, sphere, labels[: len(sphere.instance)])
+            found = _joined(found, _flipping(task, ring, labels[len(sphere.instance) :]))
+            crossed = np.bincount(flipping.instance, minlength=len(task)) > 0
+            rim = _joined(_about(rim, ~crossed), flipping)  # what flips at the last radius that does
             upper[crossed] = radius
-            ended = going[~crossed[going] & (upper[going] > 0)]
-            lower[ended] = radius
-            going, level = np.setdiff1d(going, ended), level + 1
-        return lower, upper, rim
+            is_bounded = (upper > 0) & (~crossed | (level == self.halvings))
+            bounded, going = going[is_bounded[going]], going[~is_bounded[going]]
+        return _closest(task, _joined(rim, found))
+
+    def _ring(self, task: Task, rays: Rays, instances: Indices, upper: Row, draws: int) -> Question:
+        """Draw from the rings of some instances: between the last radius that flips and half of it."""
+        part = np.random.default_rng([*task.stream, 1]).uniform(0.5, 1.0, size=draws)
+        radii = upper[:, None] * part
+        return _draw(task, rays, instances, radii.ravel(), (self.halvings + 1) * draws)
 
 
 def _draw(task: Task, rays: Rays, instances: Indices, radius: Row, start: int) -> Question:
@@ -112,6 +108,12 @@ def _flipping(task: Task, question: Question, labels: Labels) -> Question:
 def _joined(a: Question, b: Question) -> Question:
     rows, instance = (np.concatenate(parts) for parts in zip(a, b, strict=True))
     return Question(rows, instance)
+
+
+def _about(found: Question, those: Mask) -> Question:
+    """Keep the rows of some instances."""
+    kept = those[found.instance]
+    return Question(found.rows[kept], found.instance[kept])
 
 
 def _closest(task: Task, found: Question) -> Question:

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from counterpoint_study.findings.ranks import (
     BASES,
     CODECS,
-    ECE,
     METRICS,
     NAMES,
+    OURS,
     SETTINGS,
     CriticalDifference,
     Metric,
@@ -106,7 +106,7 @@ def heat(mean_ranks: pd.DataFrame) -> Figure:
     axes.set_yticks(range(rows), list(mean_ranks.index))
     axes.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
     for label in axes.get_yticklabels():
-        label.set_fontweight("bold" if label.get_text() == ECE else "normal")
+        label.set_fontweight("bold" if label.get_text() == OURS else "normal")
     axes.spines[:].set_visible(False)
     axes.axvline(columns - 1.5, color="white", linewidth=5)
     return figure
@@ -247,7 +247,7 @@ def _callout(axes: Axes, name: str, rank: float, height: float, left: bool, coun
     """Lead from a method's mean rank to its name at the side."""
     reach = 0.06 * (count - 1)
     end = 1 - reach if left else count + reach
-    ours = name == ECE
+    ours = name == OURS
     colour, weight = (INK, "bold") if ours else ("#444444", "normal")
     axes.plot([rank, rank, end], [0, height, height], color=colour, linewidth=1.8 if ours else 0.9)
     label = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
