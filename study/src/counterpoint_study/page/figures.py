@@ -43,15 +43,15 @@ _WIDE = 8.0
 _SHARES = ("size", "act", "dis_count", "div_count", "dipo")
 
 
-def lines(means: pd.DataFrame, metrics: Sequence[str] = NAMES) -> Figure:
-    """Draw metrics against k: the means over data sets and black boxes, one line a method.
+def lines(means: pd.DataFrame, metrics: Sequence[str] = NAMES, along: str = "k", label: str = "k") -> Figure:
+    """Draw metrics against k, or another column: means over data sets and black boxes, one line a method.
 
     Methods stand a little beside each other at each k, so that equal ones do not hide each other. An axis
     is logarithmic where values are far apart. A method that ran in no cell is left out.
     """
     ran = means[means["instances"] > 0]
     shown = [metric for metric in METRICS if metric.name in metrics]
-    table = ran.groupby(["method", "k"])[NAMES].mean()
+    table = ran.groupby(["method", along])[NAMES].mean().rename_axis(["method", "k"])
     methods = in_order(list(dict.fromkeys(ran["method"])))
     figure = Figure(figsize=(14, 7.6))
     grid = figure.subplots(2, 5, sharex=True)
@@ -61,7 +61,7 @@ def lines(means: pd.DataFrame, metrics: Sequence[str] = NAMES) -> Figure:
     for axes in grid.flat[len(shown) :]:
         axes.remove()
     for axes in grid[1]:
-        axes.set_xlabel("k", color=GREY, fontsize=9)
+        axes.set_xlabel(label, color=GREY, fontsize=9)
     _legends(figure, methods)
     return figure
 

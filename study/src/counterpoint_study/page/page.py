@@ -96,11 +96,11 @@ def write(
         "paper": pd.DataFrame(topic.statements(results, table, found)),
         "failures": _failures(every),
         "methods": every[["method", "library"]].drop_duplicates().reset_index(drop=True),
-        **(_claim_tables(found) if found else {}),
+        **(claim_tables(found) if found else {}),
         **({"ablation": steps.values, "ablation_changes": steps.changes} if steps else {}),
         **({"summary": summary(table, found.overall[0].test)} if found and found.overall else {}),
     }
-    _save_tables(tables, folder / "tables")
+    save_tables(tables, folder / "tables")
     drawn = _draw(table, held, found, topic.metrics) | {f"gallery_{n}": each for n, each in galleries.items()}
     saved = {name: figures.save(figure, folder / "figures", name) for name, figure in drawn.items()}
     html = _template().render(
@@ -149,7 +149,7 @@ def _tables(table: pd.DataFrame, held: Sequence[Contest], metrics: Sequence[str]
     return tables | dict(zip(("mean_ranks", "mean_ranks_limited"), ranked, strict=False))
 
 
-def _claim_tables(found: Claims) -> dict[str, pd.DataFrame]:
+def claim_tables(found: Claims) -> dict[str, pd.DataFrame]:
     """Lay the claims out, one table each."""
     overall, leads = found.overall, found.leads
     duels = [(match, duel) for match in found.matches for duel in match.duels]
@@ -241,7 +241,7 @@ def _facts(results: pd.DataFrame, table: pd.DataFrame, command: str, topic: Topi
         ("Instances a cell", f"up to {table['instances'].max()}"),
         ("Seed", ", ".join(str(int(seed)) for seed in seeds) or NONE),
     ]
-    shown = {name.lower() for name, _ in facts}
+    shown = {name.lower() for name, _ in facts} | {"accuracies"}
     more = {str(name): value for name, value in results.attrs.items() if str(name).lower() not in shown}
     return facts + [(name.capitalize(), _listed(value)) for name, value in more.items()]
 
@@ -269,7 +269,7 @@ def _by_place(cells: pd.DataFrame) -> list[tuple[str, pd.DataFrame, list[list[bo
     return found
 
 
-def _save_tables(tables: dict[str, pd.DataFrame], folder: Path) -> None:
+def save_tables(tables: dict[str, pd.DataFrame], folder: Path) -> None:
     """Write each table as CSV, in full, and as Markdown, rounded."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
