@@ -1,4 +1,4 @@
-"""ECE, the paper's Algorithm 1: sample instances and features, run the base explainers, select."""
+"""The ensemble, after the paper's Algorithm 1: sample instances and features, run base explainers, select."""
 
 from __future__ import annotations
 
