@@ -92,19 +92,23 @@ def test_the_kinds_are_drawn_uniformly_and_each_gets_its_own_instances_and_featu
     assert set(counts) == {"BCE-B", "BCE-T", "BCE-S"}
     assert min(counts.values()) > 70
     assert max(counts.values()) > min(counts.values())  # not "twice each"
+    drawn = []
     for member in ece.members_:
         assert len(member.known.rows) == 40
         assert len(np.unique(member.known.rows, axis=0)) == 40  # drawn without replacement
-        assert len(set(member.features)) == len(member.features) == 2
-        assert set(member.features) <= {1, 2, 3, 4}
-    assert len({member.features for member in ece.members_}) == 6
+        drawn.append(tuple(member.features(np.array([1, 2, 3, 4])).tolist()))
+        assert len(set(drawn[-1])) == 2
+        assert set(drawn[-1]) <= {1, 2, 3, 4}
+    counts = Counter(drawn)
+    assert len(counts) == 6
+    assert min(counts.values()) > 25  # about 50 each
     seen = {row.tobytes() for member in ece.members_ for row in member.known.rows}
     assert len(seen) == 400
 
 
 def test_shares_of_features_and_what_a_base_explainer_returns_are_parameters() -> None:
     ece = cp.Ensemble.paper(features=1.0, k=2, size=6, lambda_=0.0, h=1).fit(bank, PEOPLE)
-    assert all(len(member.features) == 5 for member in ece.members_)
+    assert all(len(member.features(np.arange(5))) == 5 for member in ece.members_)
     for explanation in ece.explain_many(REFUSED, k=20, progress=False):
         assert 0 < len(explanation) <= 12
         assert max(Counter(explanation.found_by).values()) <= 2 * 6

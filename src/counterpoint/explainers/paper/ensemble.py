@@ -31,11 +31,15 @@ def _base_explainers() -> tuple[Explainer, ...]:
 
 @dataclass(frozen=True)
 class Member:
-    """One f_k of E, with the sample X' and the features A' drawn for it."""
+    """One f_k of E, with the sample X' and the features A' drawn for it.
+
+    The draw of features is an order of all; A' is the first of those that a question lets change.
+    """
 
     explainer: Explainer
     known: Population
-    features: tuple[int, ...]
+    order: tuple[int, ...]
+    share: float | None
     stream: tuple[int, ...]
     k: int | None
 
@@ -47,9 +51,15 @@ class Member:
 
     def returned(self, task: Task) -> Returning:
         """Call f_k(x, b, X', A'): it returns at most k."""
-        features = np.array(self.features, dtype=np.intp)
-        narrow = task.narrow(self.known, features[np.isin(features, task.features)], self.stream)
+        narrow = task.narrow(self.known, self.features(task.features), self.stream)
         return returned_by(self.explainer, replace(narrow, k=self.k or task.k))
+
+    def features(self, actionable: Indices) -> Indices:
+        """Draw A', a random subset of A: a share of it or, as in random forests, about its square root."""
+        order = np.array(self.order, dtype=np.intp)
+        order, count = order[np.isin(order, actionable)], len(actionable)
+        few = max(2, int(np.sqrt(count))) if self.share is None else max(1, round(self.share * count))
+        return np.sort(order[:few])
 
 
 @dataclass
@@ -92,54 +102,57 @@ class PaperEnsemble(Explainer):
     def keep(self, fitted: Fitted) -> Self:
         """Keep what was learned, and draw X' and A' for each base explainer: lines 2 to 4."""
         super().keep(fitted)
-        self.known_ = _measured_by(self.distance, fitted.known)
-        self.members_ = self._draw(self.known_)
+        self.known_ = self._searched(fitted.known)
+        self.members_ = self._drawn(fitted.known)
         return self
 
     def gather(self, task: Task, pool: Pool) -> Asking:
         """Call the base explainers, and collect what they return: line 5."""
-        yield from gather_returned(pool, [(each.name, each.returned(task)) for each in self.members_])
+        yield from gather_returned(
+            pool, [(each.name, each.returned(task)) for each in self._members(task.known)]
+        )
 
     def choose(self, task: Task, finds: Finds) -> list[Indices]:
         """Select at most k by the density objective: line 6."""
-        return Density(self.lambda_, self.h).select(replace(task, known=self.known_), finds)
+        return Density(self.lambda_, self.h).select(replace(task, known=self._searched(task.known)), finds)
 
     def search(self, task: Task) -> Search:
         """Run the base explainers alone, as one of another ensemble's base explainers."""
-        known = task.once(("paper", repr(self)), lambda: _measured_by(self.distance, task.known))
-        members = task.once(("members", repr(self)), lambda: self._draw(known))
         searches = Lockstep(task.decisions[:0])
-        for member in members:
+        for member in self._drawn(task.known):
             searches.add(member.returned(task))
         while (question := searches.question()) is not None:
             searches.answer((yield question))
 
+    def _members(self, known: Population) -> list[Member]:
+        """Give the members drawn at `fit`, or draw them from the same instances with other outputs."""
+        return self.members_ if known is self.fitted_.known else self._drawn(known)
+
+    def _drawn(self, known: Population) -> list[Member]:
+        return known.once(("members", repr(self)), lambda: self._draw(self._searched(known)))
+
+    def _searched(self, known: Population) -> Population:
+        """Give the known instances the search's own distance."""
+        return known.once(
+            ("searched", repr(self.distance)),
+            lambda: Population(known.schema, known.rows, known.labels, self.distance.of(known)),
+        )
+
     def _draw(self, known: Population) -> list[Member]:
         """Draw the kinds of E uniformly, and for each its instances and features."""
-        rng = np.random.default_rng([self.seed, 1])
-        actionable, count = np.array(known.schema.actionable, dtype=np.intp), len(known.rows)
+        rng, count = np.random.default_rng([self.seed, 1]), len(known.rows)
         members = []
         for place, kind in enumerate(rng.integers(len(self.explainers), size=self.size).tolist()):
             sample = rng.permutation(count)[: max(1, round(self.instances * count))]
-            features = rng.permutation(actionable)[: self._feature_count(len(actionable))]
+            order = tuple(rng.permutation(len(known.schema.features)).tolist())
             members.append(
                 Member(
                     self.explainers[kind],
                     known.take(np.sort(sample)),
-                    tuple(np.sort(features).tolist()),
+                    order,
+                    self.features,
                     (self.seed, place),
                     self.k,
                 )
             )
         return members
-
-    def _feature_count(self, actionable: int) -> int:
-        """Tell how many features a base explainer may change."""
-        if self.features is not None:
-            return max(1, round(self.features * actionable))
-        return min(actionable, max(2, int(np.sqrt(actionable))))
-
-
-def _measured_by(distance: SearchDistance, known: Population) -> Population:
-    """Give the known instances the search's own distance."""
-    return Population(known.schema, known.rows, known.labels, distance.of(known))
