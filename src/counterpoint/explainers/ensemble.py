@@ -272,10 +272,13 @@ class Ensemble(Explainer):
         starts = cheapest_of_each(
             cost, finds.instance, task.affordable(max(10, self.starts * task.k), 2 * task.k)
         )
-        pool.add(self.polish.search(task, finds.rows[starts], finds.instance[starts]), "Polish")
+        finds = finds.take(starts)
+        polished = pool.derived(finds.finders, "polished")
+        pool.add(self.polish.search(task, finds.rows, finds.instance, polished), "Polish")
         # Where being apart is worth far more than being close and plausible, the ends of ranges are wanted.
         if self.selection.dispersion > 2 * self.selection.distance + self.selection.implausibility:
-            pool.add(stretch(task, finds.rows[starts], finds.instance[starts]), "Stretch")
+            stretched = pool.derived(finds.finders, "stretched")
+            pool.add(stretch(task, finds.rows, finds.instance, stretched), "Stretch")
 
 
 def _forced_first(task: Task, features: Indices) -> Indices:

@@ -45,7 +45,7 @@ def gather_returned(pool: Pool, calls: Iterable[tuple[str, Returning]]) -> Askin
     """Run searches together, and keep in the pool what they return: the paper's C."""
     returned: dict[int, Question] = {}
     for name, call in calls:
-        pool.add(_collecting(call, pool.count, returned), name)
+        pool.add(_collecting(call, pool.next_finder, returned), name)
     yield from pool.finish()
     parts = [returned[finder] for finder in sorted(returned)]
     rows, instance = (np.concatenate(each) for each in zip(*parts, strict=True))
