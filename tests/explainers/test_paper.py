@@ -21,7 +21,6 @@ from counterpoint.explainers.paper import (
     Judge,
     Mixed,
     PaperBruteForce,
-    PaperEnsemble,
     PaperSphere,
     PaperTree,
 )
@@ -218,10 +217,6 @@ def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> N
         cp.Ensemble.paper(**parameters)
     with pytest.raises(TypeError, match="at least one explainer"):
         cp.Ensemble.paper([])
-
-
-def test_it_is_made_with_the_defaults_that_the_class_has() -> None:
-    assert cp.Ensemble.paper() == PaperEnsemble()
 
 
 # ---------------------------------------------------------------- the objective

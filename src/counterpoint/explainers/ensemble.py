@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from counterpoint.codecs import Codec
 from counterpoint.data.known import Population
 from counterpoint.data.outputs import is_continuous
-from counterpoint.data.search_distance import SearchDistance
 from counterpoint.data.types import Indices
 from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
 from counterpoint.explainers.base import at_least
@@ -106,71 +105,8 @@ class Ensemble(Explainer):
     codec: Codec | None = None
     seed: int = 0
 
-    @staticmethod
-    def paper(
-        explainers: Sequence[Explainer] | None = None,
-        *,
-        size: int = 10,
-        instances: float = 0.2,
-        features: float | None = None,
-        k: int | None = None,
-        lambda_: float = 0.5,
-        h: int | None = None,
-        distance: SearchDistance | None = None,
-        codec: Codec | None = None,
-        seed: int = 0,
-    ) -> PaperEnsemble:
-        """Make the paper's own ensemble: Algorithm 1 to the letter, without anything that was added since.
-
-        It has the same interface and keeps the same promises. Where the paper gives no value, that of the
-        authors' release is the default.
-
-        Parameters
-        ----------
-        explainers
-            The kinds that E is drawn from, uniformly: BCE-B with n = 1 and r = 10, BCE-T and BCE-S, as the
-            paper describes them, or your own.
-        size
-            The paper's |E|: how many base explainers are called.
-        instances
-            The share of the known instances X in a sample X', drawn without replacement.
-        features
-            The share of the actionable features A in a subset A'. None for the square root of their number,
-            at least 2, as in random forests.
-        k
-            The most that a base explainer returns. None for as many as are asked for.
-        lambda_
-            The paper's λ: the cost of one unit of distance, in counterfactuals covered.
-        h
-            The paper's h: how many counterfactuals of C a choice covers. None for as many as are asked for.
-        distance
-            The d of base explainers and selection. None for the paper's mix of Euclidean distance and Jaccard
-            dissimilarity; `counterpoint.explainers.paper.Judge()` for the one that answers are judged with.
-        codec
-            How images and series become rows, as for `Ensemble`.
-        seed
-            All draws depend on it, and on nothing else.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> X = np.random.default_rng(0).normal(size=(200, 3))
-        >>> ece = Ensemble.paper(lambda_=0.1).fit(lambda rows: rows.sum(axis=1) > 0, X, immutable=[2])
-        >>> set(ece.explain(X[0], k=4).found_by) <= {"BCE-B", "BCE-T", "BCE-S"}
-        True
-        """
-        given = {"explainers": explainers, "distance": distance}
-        return PaperEnsemble(
-            size=size,
-            instances=instances,
-            features=features,
-            k=k,
-            lambda_=lambda_,
-            h=h,
-            codec=codec,
-            seed=seed,
-            **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
-        )
+    # The paper's own ensemble, Algorithm 1 to the letter: `cp.Ensemble.paper(lambda_=0.1).fit(model, X)`.
+    paper: ClassVar[type[PaperEnsemble]] = PaperEnsemble
 
     def __post_init__(self) -> None:
         at_least(1, self, "size", "starts")
