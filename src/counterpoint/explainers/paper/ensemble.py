@@ -84,7 +84,9 @@ class PaperEnsemble(Explainer):
     k
         The most that a base explainer returns. None for as many as are asked for.
     lambda_
-        The paper's λ: the cost of one unit of distance, in counterfactuals covered.
+        The paper's λ: the cost of one unit of distance, in counterfactuals covered. The paper gives no value.
+        This one is so small that an answer up to a distance of ten is worth it: the paper's own answers are
+        nearly complete.
     h
         The paper's h: how many counterfactuals of C a choice covers. None for as many as are asked for.
     distance
@@ -109,7 +111,7 @@ class PaperEnsemble(Explainer):
     instances: float = 0.2
     features: float | None = None
     k: int | None = None
-    lambda_: float = 0.5
+    lambda_: float = 0.05
     h: int | None = None
     distance: SearchDistance = field(default_factory=Mixed)
     codec: Codec | None = None
