@@ -24,6 +24,7 @@ from counterpoint.data.distance import Distance, Euclidean
 from counterpoint.data.known import Population
 from counterpoint.data.problems import listed
 from counterpoint.data.schema import Schema
+from counterpoint.data.search_distance import Judge, Mixed
 from counterpoint.data.types import Labels, Rows
 from counterpoint.explainers import Explainer
 from counterpoint.explainers.fitting import Fitted
@@ -43,7 +44,7 @@ ASKED = 100
 
 # Codecs that are saved with what they learned, and parameters that are objects other than explainers.
 SAVED_CODECS = (Identity, Kernel, PCA, Autoencoder)
-PARTS = (Polish, Selection, *SAVED_CODECS)
+PARTS = (Polish, Selection, Mixed, Judge, *SAVED_CODECS)
 
 # Stands for a custom codec.
 OWN = {"codec": "own"}

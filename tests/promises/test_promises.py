@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import counterpoint as cp
 from counterpoint import testing
 from counterpoint.explainers import run
+from counterpoint.explainers.paper import PaperBruteForce, PaperSphere, PaperTree
 from counterpoint.search.task import Question
 
 EXPLAINERS = [
@@ -26,8 +27,14 @@ EXPLAINERS = [
     cp.CaseBased(),
     cp.Guided(singles=20),
     cp.Evolution(population=20, generations=2, rounds=3),
+    PaperBruteForce(n=2, r=4),
+    PaperTree(),
+    PaperSphere(draws=30),
 ]
 SMALL = cp.Ensemble(size=5)
+PAPER = cp.Ensemble.paper(
+    [PaperBruteForce(n=2, r=4), PaperTree(), PaperSphere(draws=30), cp.Neighbours()], size=5
+)
 fast = partial(
     settings, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
@@ -278,12 +285,13 @@ def test_the_ensemble_keeps_all_promises_on_random_problems(form: str) -> None:
     @given(problems((form,)))
     def check(problem: testing._Problem) -> None:
         keeps_promises(SMALL, problem)
+        keeps_promises(PAPER, problem)
 
     check()
 
 
 @fast(max_examples=12)
-@given(problems(), st.sampled_from([SMALL, cp.BruteForce(), cp.Sphere(directions=20)]))
+@given(problems(), st.sampled_from([SMALL, PAPER, cp.BruteForce(), cp.Sphere(directions=20)]))
 def test_any_wave_size_gives_identical_answers(problem: testing._Problem, explainer: cp.Explainer) -> None:
     answers = {}
     for wave in (1, 2, 128):
@@ -297,7 +305,7 @@ def test_any_wave_size_gives_identical_answers(problem: testing._Problem, explai
 
 
 @fast(max_examples=12)
-@given(problems(), st.sampled_from([SMALL, cp.Tree(), cp.CaseBased()]))
+@given(problems(), st.sampled_from([SMALL, PAPER, cp.Tree(), cp.CaseBased()]))
 def test_earlier_questions_do_not_change_later_answers(
     problem: testing._Problem, explainer: cp.Explainer
 ) -> None:
@@ -328,7 +336,7 @@ def test_a_column_that_hardly_any_known_instance_has_is_no_obstacle(seed: int) -
 
 def test_a_shortfall_does_not_blame_the_search_for_what_the_selection_leaves_out() -> None:
     X = np.random.default_rng(0).normal(size=(200, 3))
-    picky = cp.Ensemble(selection=cp.Selection(distance=100.0, fill=False))
+    picky = cp.Ensemble.paper(lambda_=100.0)
     explanation = picky.fit(lambda rows: rows[:, 0] > 0, X).explain(np.array([-1.0, 0.0, 0.0]), 3)
     assert explanation.shortfall is not None
     assert explanation.shortfall.why is cp.Why.NOT_WORTH_IT

@@ -63,6 +63,56 @@ def test_greedy_keeps_its_guarantee_against_every_other_choice(problem: tuple) -
 
 @fast
 @given(covers())
+def test_greedy_that_fills_keeps_its_guarantee_against_every_choice_of_as_many(problem: tuple) -> None:
+    mask, cost, k = problem
+    chosen = greedy(mask, cost, k, fill=True)
+    value = coverage(mask, chosen) - cost[chosen].sum()
+    others = [each for each in subsets(len(cost), k) if len(each) == len(chosen)]
+    assert value >= max(coverage(mask, t) / 2 - cost[list(t)].sum() for t in others) - 1e-9
+
+
+def test_greedy_that_fills_can_be_far_from_a_choice_of_fewer() -> None:
+    """The bound of a greedy that may stop does not hold for one that fills: the docs must not claim it."""
+    mask, cost = np.array([[1, 1, 1], [0, 0, 1]], dtype=bool), np.array([0.0, 9.0])
+    chosen = greedy(mask, cost, 2, fill=True)
+    assert coverage(mask, chosen) - cost[chosen].sum() < coverage(mask, [0]) / 2 - cost[0]
+    assert greedy(mask, cost, 2) == [0]
+
+
+@fast
+@given(covers(), st.integers(0, 99))
+def test_each_choice_is_the_best_addition_to_those_before_it_whatever_pairs_are_worth(
+    problem: tuple, seed: int
+) -> None:
+    mask, cost, k = problem
+    pairs = np.random.default_rng(seed).normal(0, 3, size=(len(cost), len(cost)))
+    (chosen,) = cost_scaled_greedy(mask[None], cost[None], k, True, lambda best: pairs[best])
+    assert len(set(chosen.tolist())) == min(k, len(cost))
+    for step, choice in enumerate(chosen.tolist()):
+        before = chosen[:step].tolist()
+        gains = {
+            other: coverage(mask, [*before, other])
+            - coverage(mask, before)
+            + sum(pairs[one, other] for one in before)
+            - 2 * cost[other]
+            for other in range(len(cost))
+            if other not in before
+        }
+        assert gains[choice] >= max(gains.values()) - 1e-6
+
+
+def test_with_dispersion_the_choice_can_cover_less_than_the_bound_of_the_rest() -> None:
+    """No setting with redundancy or dispersion may claim a bound, not even for coverage alone."""
+    mask = np.concatenate([np.repeat(np.eye(4, dtype=bool), 4, axis=1), np.zeros((3, 16), dtype=bool)])
+    far = np.zeros((7, 7))
+    far[0, 4:] = 10.0  # three that cover nothing are far from the first
+    (chosen,) = cost_scaled_greedy(mask[None], np.zeros((1, 7)), 4, True, lambda best: far[best])
+    assert sorted(chosen.tolist()) == [0, 4, 5, 6]
+    assert coverage(mask, chosen.tolist()) == 4 < coverage(mask, [0, 1, 2, 3]) / 2
+
+
+@fast
+@given(covers())
 def test_greedy_never_does_worse_than_choosing_nothing(problem: tuple) -> None:
     mask, cost, k = problem
     chosen = greedy(mask, cost, k)
@@ -179,7 +229,7 @@ def normal(size: int, seed: int, spread: float = 1.0) -> np.ndarray:
 
 TASK = pose([-1.0, 0.0, 0.0])
 NAMED = [cp.BALANCED, cp.CLOSE, cp.DIVERSE, cp.PLAUSIBLE, cp.SPARSE, cp.VARIED]
-SELECTIONS = [*NAMED, cp.Selection(fill=False, most=5)]
+SELECTIONS = [*NAMED, cp.Selection(most=5)]
 
 
 @fast
@@ -190,8 +240,7 @@ def test_select_gives_distinct_places_at_most_k(
     (chosen,) = selection.select(TASK, found(normal(size, seed)), k)
     assert len(set(chosen.tolist())) == len(chosen) <= min(k, size)
     assert ((chosen >= 0) & (chosen < size)).all()
-    if selection.fill:
-        assert len(chosen) == min(k, size)
+    assert len(chosen) == min(k, size)
 
 
 @fast
@@ -205,6 +254,31 @@ def test_the_choice_for_one_does_not_depend_on_the_others(
     for i, start in enumerate(np.cumsum([0, *sizes[:-1]])):
         (alone,) = selection.select(pose(x[i]), found(rows[i]), 3)
         assert (together[i] - start).tolist() == alone.tolist()
+
+
+@fast
+@given(st.integers(2, 9), st.integers(1, 4), st.floats(0, 2), st.floats(0, 1), st.integers(0, 99))
+def test_a_selection_without_pairs_keeps_the_bound_that_the_docs_state(
+    size: int, k: int, distance: float, changes: float, seed: int
+) -> None:
+    """Against every other set of as many: `CLOSE`, and own settings without redundancy and dispersion."""
+    selection = replace(cp.CLOSE, distance=distance, changes=changes)
+    finds = found(normal(size, seed))
+    (chosen,) = selection.select(TASK, finds, k)
+    h = min(size, max(2, round(size / k)))
+    cover = neighbourhoods(TASK.known.distance.between(finds.rows, finds.rows), h)
+    cost = h * selection.costs(TASK, finds)
+
+    def value(those: tuple[int, ...], share: float) -> float:
+        return share * coverage(cover, those) - cost[list(those)].sum()
+
+    others = combinations(range(size), len(chosen))
+    assert value(tuple(chosen), 1.0) >= max(value(each, 0.5) for each in others) - 1e-6
+
+
+def test_only_the_settings_that_the_docs_name_have_no_terms_about_pairs() -> None:
+    without = [each for each in NAMED if not each.redundancy and not each.dispersion]
+    assert without == [cp.CLOSE]
 
 
 def test_select_does_not_mind_rows_that_are_all_alike() -> None:

@@ -1,20 +1,21 @@
-"""ECE, the paper's Algorithm 1: sample instances and features, run the base explainers, select."""
+"""The ensemble, after the paper's Algorithm 1: sample instances and features, run base explainers, select."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from counterpoint.codecs import Codec
 from counterpoint.data.known import Population
 from counterpoint.data.outputs import is_continuous
-from counterpoint.data.types import Indices, Rows
+from counterpoint.data.types import Indices
 from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
 from counterpoint.explainers.base import at_least
 from counterpoint.explainers.fitting import Fitted
+from counterpoint.explainers.paper import PaperEnsemble
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.search.actions import action_ids, cheapest_actions, holds_another
 from counterpoint.search.engine import Lockstep, step
@@ -119,6 +120,9 @@ class Ensemble(Explainer):
     codec: Codec | None = None
     seed: int = 0
 
+    # The paper's own ensemble, Algorithm 1 to the letter: `cp.Ensemble.paper(lambda_=0.1).fit(model, X)`.
+    paper: ClassVar[type[PaperEnsemble]] = PaperEnsemble
+
     def __post_init__(self) -> None:
         at_least(1, self, "size", "starts")
         if not isinstance(self.explainers, Sequence) or not all(
@@ -217,7 +221,7 @@ class Ensemble(Explainer):
     @property
     def leaves_out(self) -> Why:
         """Why some finds are not chosen although there is room for them."""
-        return Why.NEEDLESS if self.selection.fill else Why.NOT_WORTH_IT
+        return Why.NEEDLESS
 
     @property
     def _settles(self) -> bool:
@@ -251,12 +255,13 @@ class Ensemble(Explainer):
                 return
             left = left.take(self._shortest(task, left))
             chosen = np.concatenate(self.selection.select(task, left, _finalists(task.k, turn)))
-            pool.add(self._settled(task, pool, left.rows[chosen], left.instance[chosen]), "Polish")
+            pool.add(self._settled(task, pool, left.take(chosen)), "Polish")
             yield from pool.finish()
 
-    def _settled(self, task: Task, pool: Pool, rows: Rows, instance: Indices) -> Search:
-        """Settle some rows, and let the pool know."""
-        pool.settle(*(yield from settle(task, rows, instance)))
+    def _settled(self, task: Task, pool: Pool, finds: Finds) -> Search:
+        """Settle some finds, and let the pool know."""
+        polished = pool.derived(finds.finders, "polished")
+        pool.settle(*(yield from settle(task, finds.rows, finds.instance, polished)))
 
     def _help(self, task: Task, pool: Pool, instances: Indices) -> Search:
         """Search further for instances of which few counterfactuals were found, and polish what there is."""
@@ -272,10 +277,14 @@ class Ensemble(Explainer):
         # Implausibility takes the longest to measure, and polish moves candidates anyway.
         cost = replace(self.selection, implausibility=0.0).costs(task, finds)
         most = task.affordable(max(10, self.starts * task.k), 2 * task.k)
-        starts = cheapest_actions(cost, action_ids(task, finds.rows, finds.instance), finds.instance, most)
-        pool.add(self.polish.search(task, finds.rows[starts], finds.instance[starts]), "Polish")
+        finds = finds.take(
+            cheapest_actions(cost, action_ids(task, finds.rows, finds.instance), finds.instance, most)
+        )
+        polished = pool.derived(finds.finders, "polished")
+        pool.add(self.polish.search(task, finds.rows, finds.instance, polished), "Polish")
         if self.selection.wants_ends:
-            pool.add(stretch(task, finds.rows[starts], finds.instance[starts]), "Stretch")
+            stretched = pool.derived(finds.finders, "stretched")
+            pool.add(stretch(task, finds.rows, finds.instance, stretched), "Stretch")
 
 
 def _finalists(k: int, turn: int) -> int:

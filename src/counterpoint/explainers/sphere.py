@@ -57,7 +57,7 @@ class Sphere(Explainer):
     def search(self, task: Task) -> Search:
         """Ask at falling radii in all directions, then halve the ring in each that crosses the boundary."""
         directions = task.affordable(self.directions)
-        rays = task.learned(("rays", directions), lambda: _Rays.draw(task, directions))
+        rays = task.learned(("rays", directions), lambda: Rays.draw(task, directions))
         levels = self.radius / 4.0 ** np.arange(3)[::-1]
         instance = np.repeat(np.arange(len(task)), directions)
         ray = np.tile(np.arange(directions), len(task))
@@ -80,7 +80,7 @@ class Sphere(Explainer):
 
 
 @dataclass(frozen=True)
-class _Rays:
+class Rays:
     """Directions drawn once: Gaussian steps, categories to switch to, and when."""
 
     centre: Row
@@ -91,7 +91,7 @@ class _Rays:
     is_category: NDArray[np.bool_]
 
     @classmethod
-    def draw(cls, task: Task, count: int) -> _Rays:
+    def draw(cls, task: Task, count: int) -> Rays:
         """Draw directions from the task's random stream."""
         rng, known = task.rng(), task.rules.ranks(task.known.rows)
         # A sample may lack every value of a feature; the median of all known instances stands in.

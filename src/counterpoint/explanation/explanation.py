@@ -52,7 +52,7 @@ class Explanation(Answer):
     labels
         The model's output for each.
     found_by
-        The name of the explainer that found each.
+        The name of the explainer that found each: "Tree", or "Tree, polished" if it was made smaller since.
     k
         How many counterfactuals were asked for.
     distance

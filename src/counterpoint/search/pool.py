@@ -74,6 +74,7 @@ class Finds:
 class Pool:
     """Runs the searches of one task: asks their questions, and keeps what flips.
 
+    `names` are those that finds are credited to: searches, and `derived` ones for what is made from finds.
     `asked` and `calls` count rows and questions per instance. `failed` holds the error of each instance on
     whose rows the model failed; `stopped` says why an instance was stopped before its searches ended.
     """
@@ -95,7 +96,7 @@ class Pool:
         self.stopped: dict[int, Why] = {}
         self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
         self._follow = follow
-        self._lockstep = Lockstep(task.decisions[:0])
+        self._lockstep, self._searches = Lockstep(task.decisions[:0]), list[int]()
         self.misses = Misses(task)
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
         self._settled = Question(task.x[:0], np.empty(0, dtype=np.intp))
@@ -103,10 +104,11 @@ class Pool:
     @property
     def current(self) -> str:
         """The name of the search that is running."""
-        return self.names[self._lockstep.current]
+        return self.names[self._searches[self._lockstep.current]]
 
     def add(self, search: AnySearch, name: str) -> None:
         """Add a search; its first question is part of the next round."""
+        self._searches.append(len(self.names))
         self.names.append(name)
         with _naming(self):
             self._lockstep.add(search)
@@ -148,6 +150,40 @@ class Pool:
         _, same = self._distinct(both, whose, np.arange(len(whose)))
         return np.isin(same[: len(rows)], same[len(rows) :])
 
+    def keep_only(self, returned: Question, finders: Indices) -> None:
+        """Forget all finds but these, for explainers that return only some of what they find.
+
+        `finders` are the indices of the searches that return them; of several, the first is named.
+        """
+        rows, _ = self._admitted(*returned)
+        finds, wanted = self.finds(), self.task.with_own(rows, returned.instance)
+        rows = np.concatenate([wanted.rows, finds.rows])
+        instance = np.concatenate([wanted.instance, finds.instance])
+        first, which = self._distinct(rows, instance, np.arange(len(instance)))
+        # Equal rows are the same one's, and those that are returned come first.
+        of_find = first[which[len(wanted.rows) :]]
+        kept = np.flatnonzero(of_find < len(wanted.rows))
+        finds = finds.take(kept)
+        self._kept = [(finds.rows, finds.instance, finds.labels, finders[of_find[kept]])]
+
+    @property
+    def next_finder(self) -> int:
+        """The finder that the next search to be added is."""
+        return len(self.names)
+
+    def derived(self, finders: Indices, how: str) -> Indices:
+        """Name the finders of what is made from finds, such as "Tree, polished"; each name is there once."""
+        each, inverse = np.unique(finders, return_inverse=True)
+        names = [self.names[finder] for finder in each.tolist()]
+        names = [name if name.endswith(f", {how}") else f"{name}, {how}" for name in names]
+        self.names += [name for name in dict.fromkeys(names) if name not in self.names]
+        return np.array([self.names.index(name) for name in names], dtype=np.intp)[inverse]
+
+    def _finders(self) -> Indices:
+        """Tell whom each row of the current question is credited to."""
+        credited, own = self._lockstep.credited, np.array(self._searches, dtype=np.intp)
+        return np.where(credited >= 0, credited, own[self._lockstep.owners])
+
     def _ask(self, question: Question) -> Generator[Question, Reply, Labels]:
         """Ask about the admissible rows of a question, each distinct one once, within the budget."""
         instance = question.instance
@@ -161,7 +197,7 @@ class Pool:
         if len(indices):
             asked = self.task.with_own(rows[indices], instance[indices])
             reply = yield asked
-            answer = self._received(reply, asked, self._lockstep.owners[indices])
+            answer = self._received(reply, asked, self._finders()[indices])
             labels = labels.astype(np.result_type(labels, answer), copy=False)
             all_ = labels[first]
             all_[within] = answer
@@ -209,7 +245,7 @@ class Pool:
         for one in np.unique(instance).tolist():
             self.stopped.setdefault(one, why)
 
-    def _received(self, reply: Reply, asked: Question, owners: Indices) -> Labels:
+    def _received(self, reply: Reply, asked: Question, finders: Indices) -> Labels:
         """Count rows, keep what flips, and note the instances on whose rows the model failed."""
         rows, instance = asked
         sizes = np.bincount(instance, minlength=len(self.task))
@@ -217,7 +253,7 @@ class Pool:
         self.calls += sizes > 0
         labels = reply.labels
         if reply.failed:
-            self._note(reply.failed, owners)
+            self._note(reply.failed, finders)
             lost = np.isin(instance, list(reply.failed))
             labels = _filled(self.task.decisions[instance], labels, ~lost)
         keep = np.flatnonzero(self.task.flips(labels))
@@ -227,14 +263,14 @@ class Pool:
             keep = keep[few]
         self.counts += np.bincount(instance[keep], minlength=len(self.task))
         self.misses.add(rows, instance, labels, self.counts == 0)
-        self._kept.append((rows[keep], instance[keep], labels[keep], owners[keep]))
+        self._kept.append((rows[keep], instance[keep], labels[keep], finders[keep]))
         return labels
 
-    def _note(self, failed: dict[int, ModelError], owners: Indices) -> None:
+    def _note(self, failed: dict[int, ModelError], finders: Indices) -> None:
         """Add to each error which search asked about the row that the model failed on."""
         for instance, error in failed.items():
             if error.position is not None:
-                named = ModelError(f"{error} It was asked by {self.names[owners[error.position]]}.")
+                named = ModelError(f"{error} It was asked by {self.names[finders[error.position]]}.")
                 named.__cause__ = error.__cause__
                 error = named
             self.failed[instance] = error

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
-from counterpoint.search.task import Question, Task
+from counterpoint.search.task import Derived, Question, Task
 
 # A rounder value may change a feature by this much more, or by this much less.
 MORE, LESS = 0.05, 0.25
@@ -54,8 +54,13 @@ class Steps(NamedTuple):
         return mask
 
 
-def settle(task: Task, rows: Rows, instance: Indices) -> Generator[Question, Labels, Question]:
-    """Undo needless changes and round numbers; returns the rows that are settled, and their instances."""
+def settle(
+    task: Task, rows: Rows, instance: Indices, finders: Indices
+) -> Generator[Question, Labels, Question]:
+    """Undo needless changes and round numbers; returns the rows that are settled, and their instances.
+
+    `finders` tell whom what is found is credited to, per row.
+    """
     rows, active = task.acting(rows, instance).copy(), np.arange(len(rows))
     loose, open_ = np.zeros(rows.shape, dtype=np.bool_), np.ones(rows.shape, dtype=np.bool_)
     for _ in range(ROUNDS):
@@ -65,7 +70,8 @@ def settle(task: Task, rows: Rows, instance: Indices) -> Generator[Question, Lab
         if not len(steps.rows):
             active = active[:0]
             break
-        flips = task.flips((yield Question(steps.rows, instance[steps.origins])))
+        question = Derived.of(steps.rows, instance[steps.origins], finders[steps.origins])
+        flips = task.flips((yield question))
         best = steps.best(flips)
         active = steps.origins[best]
         rows[active] = steps.rows[best]

@@ -43,6 +43,30 @@ class Question(NamedTuple):
     instance: Indices
 
 
+class Derived(Question):
+    """A question about rows that were made from earlier finds.
+
+    `finders` are the indices, in the pool, of the names that the rows are credited to: see `Pool.derived`.
+
+    Examples
+    --------
+    >>> rows, instance = Derived.of(np.array([[1.0]]), np.array([0]), np.array([3]))
+    >>> rows
+    array([[1.]])
+    """
+
+    finders: Indices
+
+    @classmethod
+    def of(cls, rows: Rows, instance: Indices, finders: Indices | None) -> Question:
+        """Make a question that credits its rows to others; a plain one if there are none."""
+        if finders is None:
+            return Question(rows, instance)
+        question = cls(rows, instance)
+        question.finders = finders
+        return question
+
+
 # Yields questions and is sent one label per row. The pool keeps what flips.
 Search = Generator[Question, Labels, None]
 # A search that other searches use with `yield from`: it returns one row for each row it was given.

@@ -32,6 +32,9 @@ def cost_scaled_greedy(
     others. With `action`, the number of each candidate's action, a candidate whose action was chosen already
     is chosen only when there is no other. The result is instance × choice, −1 where there is none.
 
+    Without `between`, the value of the choice is at least that of any other after halving what the latter
+    covers: any other of at most k or, with `fill`, any other of as many. With `between` there is no bound.
+
     Examples
     --------
     >>> covers = np.array([[[1, 1, 0], [1, 1, 0], [0, 0, 1]]], dtype=bool)

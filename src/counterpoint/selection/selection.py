@@ -1,10 +1,17 @@
 """S: selects k counterfactuals out of many, close to x and different from each other.
 
-The paper's density objective: maximise |⋃ knn_C(c)| − λ Σ d(c, x) over at most k chosen c. The first term is
-monotone and submodular, the second a linear cost, so cost-scaled greedy (Nikolakaki, Ene and Terzi, 2021)
-guarantees f(S) − c(S) ≥ ½ f(OPT) − c(OPT). Plausibility and the number of changes are also prices of single
-counterfactuals, so they are part of the cost and the guarantee holds. Redundancy and dispersion depend on
-pairs of counterfactuals; with them the guarantee covers only the rest of the objective.
+The objective starts from the paper's: f(S), how many found rows are covered by the neighbourhoods of the
+chosen, minus c(S), what the chosen cost. Here the cost also has a part for plausibility and one for the
+number of changes, and `redundancy` and `dispersion` add terms about pairs. Cost-scaled greedy chooses k, or
+all candidates if there are fewer. What that guarantees, among the candidates considered:
+
+- Without redundancy and dispersion, as in `CLOSE`: f(S) − c(S) ≥ ½ f(T) − c(T) for every set T with as many
+  members as S. A smaller T may be better, because S is filled up to k whatever that costs.
+- With redundancy or dispersion, as in all other named settings: nothing about the whole set. Each choice is
+  the best addition to those before it, at twice its cost.
+
+The paper's own selection, which may choose fewer, is `selection.density`; its bound is about all sets of at
+most k.
 """
 
 from __future__ import annotations
@@ -37,8 +44,8 @@ REFERENCE = 5_000
 # The cost of an action that another counterfactual shows to be larger than it has to be.
 NOT_MINIMAL = 1e3
 
-# The cost of each further change if there is room for several answers: each feature that is enough alone should
-# be among them.
+# The cost of each further change if there is room for several answers: each feature that is enough alone
+# should be among them.
 FURTHER = 1.6
 
 # The cost of a pair of categories that no known instance has: more than that of a repeated action.
@@ -76,8 +83,6 @@ class Selection:
     repeat
         Whether several answers may be one action: the same features, numbers the same way. If not, variants
         of an action are chosen only when no other actions are left.
-    fill
-        Continue by the same marginal gain until k are chosen, even if the objective would stop earlier.
     most
         At most this many members of the pool are considered, the cheapest ones.
 
@@ -94,7 +99,6 @@ class Selection:
     dispersion: float = 0.0
     neighbours: int | None = None
     repeat: bool = False
-    fill: bool = True
     most: int = 120
 
     def __post_init__(self) -> None:
@@ -155,7 +159,9 @@ class Selection:
             if k > 1:
                 cost = cost + FURTHER * np.maximum((ways != 0).sum(axis=2) - 1, 0)
         pairs = self._between(x, rows, away, task.is_category, h, k)
-        return cost_scaled_greedy(neighbourhoods(away, h), cost * h, k, self.fill, pairs, action)
+        return cost_scaled_greedy(
+            neighbourhoods(away, h), cost * h, k, fill=True, between=pairs, action=action
+        )
 
     def _between(
         self, x: Rows, rows: Stack, away: Stack, is_category: Mask, h: int, k: int
