@@ -92,7 +92,7 @@ class Reason:
             Why.ALREADY: f"the model already gives {self.target}",
             Why.NOT_FOUND: f"{rest} found among {count} candidate{'s' * (self.high != 1)}",
             Why.NOT_WORTH_IT: f"the selection finds {rest} of {count} worth their cost",
-            Why.NEEDLESS: f"{rest} of {count} found without changes that are not needed",
+            Why.NEEDLESS: f"the others of {count} found hold needless changes or hardly differ",
             Why.NOT_ALLOWED: "the constraints leave nothing to try",
             Why.MAX_ROWS: f"the limit of {count} model row{'s' * (self.high != 1)} was reached",
             Why.MAX_SECONDS: "the time limit was reached",

@@ -134,7 +134,7 @@ def rounder(task: Task, rows: Rows, instance: Indices, active: Indices, open_: M
     steps = rows[origin]
     steps[each, feature] = found
     # Where steps, ranges or the column's type do not allow the rounder value, there is none.
-    steps = task.project(steps, instance[origin]).rows
+    steps = task.repaired(task.project(steps, instance[origin]).rows, instance[origin])
     same = steps[each, feature] == found
     more = np.abs(found - home[cell]) / np.abs(value[cell] - home[cell])
     return Steps(steps[same], origin[same], feature[same], (DIGITS - digits - more / 10)[same])
