@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.exceptions import NotFittedError
 
 from counterpoint.codecs import Codec
@@ -19,6 +20,7 @@ from counterpoint.data.problems import Problem
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Indices
 from counterpoint.explainers.fitting import Constraints, Fitted
+from counterpoint.explainers.framing import explain_frame, frame_schema, frames_of
 from counterpoint.explainers.run import IncompleteError, Run, Settings
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
@@ -197,6 +199,63 @@ class Explainer(ABC):
             instances.valid()
         settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
         return self._explain(instances, settings, progress)
+
+    def explain_frame(self, frame: pd.DataFrame, k: int = 5, *, id: Any = None, **asked: Any) -> pd.DataFrame:
+        """Explain the rows of a pandas frame as a tidy frame with fixed columns and dtypes.
+
+        It has one line per counterfactual: the row's id, the number of the counterfactual from 1, the
+        features, decision, distance, found_by, status and reason. A row without any counterfactual has one
+        line too: number 0, no values, and the reason. So an invalid row, and one that the model fails on, are
+        reported and the others are explained. Columns and dtypes depend on the explainer and the id only, not
+        on the rows: empty partitions have them too.
+
+        Parameters
+        ----------
+        frame
+            The rows: the features, and the id if it is a column.
+        k
+            How many counterfactuals are wanted.
+        id
+            The column that names the rows, which is not a feature. None for the index of the frame, as a
+            column called instance.
+        asked
+            Further arguments of `explain_many`.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> X = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> explainer = Neighbours().fit(lambda X: X["age"] > 35, X)
+        >>> rows = pd.DataFrame({"application": ["a", "b"], "age": [20, None]})
+        >>> explainer.explain_frame(rows, k=1, id="application")[["application", "age", "status"]]
+          application   age   status
+        0           a    40    found
+        1           b  <NA>  invalid
+        """
+        asked = {"progress": False, **asked, "invalid": "skip"}
+        return explain_frame(self._fitted(), frame, id, lambda rows: self.explain_many(rows, k, **asked))
+
+    def frame_schema(
+        self, kind: Literal["pandas", "arrow", "spark"] = "pandas", *, id: Any = None, id_dtype: Any = "int64"
+    ) -> Any:
+        """Describe the columns of `explain_frame`, which are the same for all rows.
+
+        Parameters
+        ----------
+        kind
+            ``"pandas"``: an empty frame. ``"arrow"``: an Arrow schema. ``"spark"``: a string such as
+            ``"`age` bigint, `job` string"``. Spark has no categories; they become their values.
+        id, id_dtype
+            The column that names the rows, and its pandas dtype; see `explain_frame`.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> X = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> Neighbours().fit(lambda X: X["age"] > 35, X).frame_schema("spark", id="row")
+        '`row` bigint, `counterfactual` bigint, `age` bigint, `decision` boolean, `distance` double, ...'
+        """
+        return frame_schema(frames_of(self._fitted(), id, id_dtype), kind)
 
     def problems(self, X: Any) -> list[Problem]:
         """List all values that keep a row from being explained, without asking the model.
