@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from counterpoint.cli.errors import Exit, InputError
 from counterpoint.cli.invalid import Invalid, gathering
 from counterpoint.cli.job import Job
 from counterpoint.cli.lock import only_run
-from counterpoint.cli.models import Opened, open_model
+from counterpoint.cli.models import Opened, open_model, reopened
 from counterpoint.cli.outputs import TEXTS, Output
 from counterpoint.cli.parts import Part, Store
 from counterpoint.cli.tables import count_rows, read_parts, read_table
@@ -29,6 +31,7 @@ from counterpoint.data.outputs import is_continuous
 from counterpoint.data.problems import Problem
 from counterpoint.explainers import Explainer
 from counterpoint.explainers.ensemble import Ensemble
+from counterpoint.explainers.parallel import WorkerWarning
 from counterpoint.explainers.run import IncompleteError
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
@@ -66,6 +69,8 @@ class Session:
             missing="allow" if question.allow_missing else "keep",
             progress=not job.quiet,
         )
+        if job.jobs != 1:  # some models, such as an ONNX session, cannot be sent to other processes
+            explainer.model_from(partial(reopened, job.model))
         # Of the known instances only their types are still needed.
         return cls(job, explainer, columns, known[:0], wanted(question.want, explainer.fitted_))
 
@@ -99,6 +104,7 @@ class Session:
                     max_changes=question.max_changes,
                     invalid="skip" if self.job.skip_invalid else "raise",
                     progress=False,
+                    jobs=self.job.jobs,
                 )
         except IncompleteError as error:
             index, first = min(error.failed.items())
@@ -147,10 +153,23 @@ class Session:
 def explain(job: Job) -> Exit:
     """Do what a job says; the exit code tells whether every row got all that it asked for."""
     job.check()
-    with only_run(job.outputs):
+    with only_run(job.outputs), _telling_of_workers():
         for path in job.outputs:
             remove_drafts(destination(path))
         return _explain(job)
+
+
+@contextmanager
+def _telling_of_workers() -> Iterator[None]:
+    """Say it if a worker process dies, although other warnings are not shown."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        tell(str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", WorkerWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _explain(job: Job) -> Exit:

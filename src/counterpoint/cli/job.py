@@ -62,6 +62,8 @@ class Job:
         A file to list all of these rows in.
     quiet
         Say nothing but errors.
+    jobs
+        How many processes explain rows; answers do not depend on it.
     """
 
     model: Request
@@ -78,6 +80,7 @@ class Job:
     constraints: Path | None = None
     skip_invalid: bool = False
     skipped: Path | None = None
+    jobs: int = 1
 
     def check(self) -> None:
         """Refuse what can never succeed, before any work is done."""
@@ -90,6 +93,8 @@ class Job:
         for name, number in numbers.items():
             if number is not None and number < 1:
                 raise InputError(f"{name} must be at least 1, got {number}.")
+        if self.jobs == 0:
+            raise InputError("--jobs must be a number of processes, or -1 for one per core, got 0.")
         if self.groups and ".html" not in {path.suffix.lower() for path in self.files}:
             raise InputError("--groups is for the report; add --report FILE.html.")
         if self.groups and self.is_one:

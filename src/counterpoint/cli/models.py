@@ -86,6 +86,11 @@ def open_model(request: Request) -> Opened:
     return _described(model, checksum(path), path)
 
 
+def reopened(request: Request) -> Any:
+    """Open the model again, in another process."""
+    return open_model(request).model
+
+
 def checksum(path: Path) -> str:
     """Compute the SHA-256 of a file, without holding it in memory."""
     with path.open("rb") as file:

@@ -104,6 +104,9 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--groups", action="append", default=[], metavar="A,B", help="compare costs by these")
     group.add_argument("--part", type=int, default=1_000, metavar="N", help="rows saved at a time (1000)")
+    group.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="processes, -1 for one per core (1); same answers"
+    )
     group.add_argument("--quiet", action="store_true", help="say nothing but results and errors")
 
 
@@ -144,6 +147,7 @@ def job_of(options: argparse.Namespace) -> Job:
         constraints=options.constraints,
         skip_invalid=options.skip_invalid or options.skipped is not None,
         skipped=options.skipped,
+        jobs=options.jobs,
     )
 
 

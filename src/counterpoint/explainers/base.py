@@ -7,7 +7,7 @@ caller's tables to the promises of every answer, is done here once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -21,6 +21,7 @@ from counterpoint.data.schema import Schema
 from counterpoint.data.types import Indices
 from counterpoint.explainers.fitting import Constraints, Fitted
 from counterpoint.explainers.framing import explain_frame, frame_schema, frames_of
+from counterpoint.explainers.parallel import check_jobs, explain_in_parallel
 from counterpoint.explainers.run import IncompleteError, Run, Settings
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
@@ -180,6 +181,7 @@ class Explainer(ABC):
         max_seconds: float | None = None,
         invalid: Literal["raise", "skip"] = "raise",
         progress: bool = True,
+        jobs: int = 1,
     ) -> Explanations:
         """Explain many decisions, at a far lower cost per row than one by one.
 
@@ -190,15 +192,44 @@ class Explainer(ABC):
         `InvalidError` that names them all. With `invalid="skip"` they are left out, `Explanations.skipped`
         lists them, and `Explanations.instances` names the others. Where the model fails on some instances,
         the rest is explained and `IncompleteError.finished` holds it.
+
+        `jobs` is the number of processes, -1 for one per core. Answers do not depend on it. Processes are
+        started by joblib, on the backend that ``joblib.parallel_config`` names; each computes on one thread.
+        If a process dies, its instances are explained again. A script that uses it needs the guard
+        ``if __name__ == "__main__":``.
         """
-        fitted = self._fitted()
+        fitted, jobs = self._fitted(), check_jobs(jobs)
         if invalid not in ("raise", "skip"):
             raise ValueError(f'invalid must be "raise" or "skip", got {invalid!r}.')
         instances = fitted.view.read(X)
         if invalid == "raise":
             instances.valid()
         settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
-        return self._explain(instances, settings, progress)
+        if jobs == 1:
+            return self._explain(instances, settings, progress)
+        return explain_in_parallel(self, instances, settings, progress, jobs)
+
+    def model_from(self, opener: Callable[[], Any]) -> Self:
+        """Tell how other processes get the model, if it cannot be sent to them or should not be.
+
+        Parameters
+        ----------
+        opener
+            A function without arguments that returns the model that was given to `fit`, such as one that
+            opens its file. Each process calls it once. Only the function is sent, not the model.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> def open_model():
+        ...     return lambda rows: rows[:, 0] > 0
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> explainer = Neighbours().fit(open_model(), X).model_from(open_model)
+        """
+        if not callable(opener):
+            raise TypeError(f"opener must be a function that returns the model, got {opener!r}.")
+        self._fitted().blackbox.opener = opener
+        return self
 
     def explain_frame(self, frame: pd.DataFrame, k: int = 5, *, id: Any = None, **asked: Any) -> pd.DataFrame:
         """Explain the rows of a pandas frame as a tidy frame with fixed columns and dtypes.

@@ -152,7 +152,8 @@ class Frames:
 
     def _features(self, schema: Schema, stack: Stack) -> tuple[list[Any], dict[int, str]]:
         """Decode the features of all counterfactuals; name the answers that do not fit the fixed types."""
-        table, columns, bad = schema.decode(stack.rows), [], {}
+        table, columns = schema.decode(stack.rows), []
+        bad: dict[int, str] = {}
         for index, (name, dtype) in enumerate(list(self.dtypes.items())[2 : 2 + len(self.schema.names)]):
             column = _column(table, name, index)
             known = self.schema.form.dtypes[index]
