@@ -131,6 +131,32 @@ def spark_type(kind: Any) -> str:
     return _SPARK.get(str(kind), "string")
 
 
+def spark_arrow(kind: Any) -> Any:
+    """Give the Arrow type that Spark expects for a column of an Arrow type.
+
+    Examples
+    --------
+    >>> spark_arrow(arrow_type(pd.UInt8Dtype())), spark_arrow(arrow_type(pd.CategoricalDtype(["a"])))
+    (DataType(int16), DataType(string))
+    """
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return spark_arrow(kind.value_type)
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    wider = {
+        "uint8": pa.int16(),
+        "uint16": pa.int32(),
+        "uint32": pa.int64(),
+        "uint64": pa.decimal128(20, 0),
+        "halffloat": pa.float32(),
+        "date64[ms]": pa.date32(),
+    }
+    is_text = str(kind) not in _SPARK and not pa.types.is_decimal(kind)
+    return wider.get(str(kind), pa.string() if is_text else kind)
+
+
 def _of_objects(feature: Feature) -> Any:
     """Choose the dtype of a column of objects by what its feature holds."""
     if not feature.is_categorical:

@@ -6,7 +6,7 @@ every row of the input can be found in the output.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -24,6 +24,7 @@ from counterpoint.explanation.frame_types import (
     arrow_type,
     decision_dtypes,
     feature_dtype,
+    spark_arrow,
     spark_type,
 )
 from counterpoint.explanation.shortfall import Shortfall
@@ -117,8 +118,7 @@ class Frames:
 
     def spark(self) -> str:
         """Write the schema in Spark's words."""
-        quoted = ((field.name.replace("`", "``"), spark_type(field.type)) for field in self.arrow())
-        return ", ".join(f"`{name}` {kind}" for name, kind in quoted)
+        return spark_words([(field.name, spark_type(field.type)) for field in self.arrow()])
 
     def of(
         self, found: Explanations, ids: pd.Series, failed: Mapping[int, Exception] | None = None
@@ -287,3 +287,24 @@ def to_arrow(frame: pd.DataFrame, schema: Any) -> Any:
     frame = frame.assign(**{str(name): frame[name].map(str, na_action="ignore") for name in texts})
     frame = frame.set_axis([str(name) for name in frame], axis=1)
     return pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+
+
+def spark_words(columns: Iterable[tuple[Any, str]]) -> str:
+    """Write names and types of columns in Spark's words.
+
+    Examples
+    --------
+    >>> spark_words([("age", "bigint"), ("job", "string")])
+    '`age` bigint, `job` string'
+    """
+    return ", ".join(f"`{str(name).replace('`', '``')}` {kind}" for name, kind in columns)
+
+
+def spark_table(frame: pd.DataFrame, schema: Any, id_type: Any) -> Any:
+    """Turn a tidy frame into an Arrow table that Spark can read; the id has its own type."""
+    import pyarrow as pa
+
+    table = to_arrow(frame, schema)
+    first, *others = schema
+    kinds = [pa.field(first.name, id_type), *(each.with_type(spark_arrow(each.type)) for each in others)]
+    return table.cast(pa.schema(kinds)).replace_schema_metadata(None)
