@@ -1,5 +1,8 @@
 """Ray, with two CPUs: the answers of one process, whatever happens to blocks and workers."""
 
+import os
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from engines import fitted, loans, rows, same
@@ -15,6 +18,8 @@ SIZE = 5_000
 
 @pytest.fixture(scope="module", autouse=True)
 def two_cpus():
+    path = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path)  # for the model's class, on the workers
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1")
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
