@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,12 @@ from counterpoint.cli.delivery import Tally, deliver
 from counterpoint.cli.errors import Exit, InputError
 from counterpoint.cli.invalid import Invalid, gathering
 from counterpoint.cli.job import Job
+from counterpoint.cli.known import make_sendable, read_known
 from counterpoint.cli.lock import only_run
-from counterpoint.cli.models import Opened, open_model, reopened
+from counterpoint.cli.models import Opened, open_model
 from counterpoint.cli.outputs import TEXTS, Output
 from counterpoint.cli.parts import Part, Store
-from counterpoint.cli.tables import count_rows, read_parts, read_table
+from counterpoint.cli.tables import count_rows, read_parts
 from counterpoint.cli.terminal import Cards, Messages, Printer, tell
 from counterpoint.cli.wanted import wanted
 from counterpoint.data.outputs import is_continuous
@@ -54,8 +54,7 @@ class Session:
     def of(cls, job: Job, opened: Opened) -> Session:
         """Read the known instances and fit."""
         question = job.question
-        known = read_table(job.data)
-        columns = Columns.of(known, opened, question.target, question.drop)
+        known, columns = read_known(job, opened)
         features = known[list(columns.features)]
         limits = question.limits.typed(features)
         explainer = Ensemble(selection=NAMED[question.setting], seed=question.seed).fit(
@@ -69,8 +68,8 @@ class Session:
             missing="allow" if question.allow_missing else "keep",
             progress=not job.quiet,
         )
-        if job.jobs != 1:  # some models, such as an ONNX session, cannot be sent to other processes
-            explainer.model_from(partial(reopened, job.model))
+        if job.jobs != 1:
+            make_sendable(explainer, job.model)
         # Of the known instances only their types are still needed.
         return cls(job, explainer, columns, known[:0], wanted(question.want, explainer.fitted_))
 
@@ -153,14 +152,14 @@ class Session:
 def explain(job: Job) -> Exit:
     """Do what a job says; the exit code tells whether every row got all that it asked for."""
     job.check()
-    with only_run(job.outputs), _telling_of_workers():
+    with only_run(job.outputs), telling_of_workers():
         for path in job.outputs:
             remove_drafts(destination(path))
         return _explain(job)
 
 
 @contextmanager
-def _telling_of_workers() -> Iterator[None]:
+def telling_of_workers() -> Iterator[None]:
     """Say it if a worker process dies, although other warnings are not shown."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -14,7 +14,7 @@ import sklearn
 
 from counterpoint.cli.constraints import Limits
 from counterpoint.cli.errors import InputError, need
-from counterpoint.cli.models import Request, checksum
+from counterpoint.cli.models import Request, checksum, content_of
 from counterpoint.cli.outputs import check_ending
 
 # What outputs of some endings need, to be missed before the work and not after it.
@@ -136,17 +136,19 @@ class Job:
                     f"{path} is one of the inputs ({given}), and would be replaced; give another path."
                 )
 
-    def identity(self, model: str) -> dict[str, Any]:
-        """Gather all that the answers depend on, with checksums of the files, as plain data."""
+    def asked(self, model: str) -> dict[str, Any]:
+        """Gather all that the answer to a row depends on, with checksums of the files, as plain data."""
         from counterpoint import __version__
 
         return {
             "versions": [__version__, np.__version__, pd.__version__, sklearn.__version__],
             "model": model,
             "classes": self.model.classes,
-            "data": checksum(self.data),
-            "rows": checksum(self.rows),
+            "data": content_of(self.data),
             "question": asdict(self.question),
             "groups": self.groups,
-            "part": self.part,
         }
+
+    def identity(self, model: str) -> dict[str, Any]:
+        """Gather all that the answers depend on, with the rows and how they are cut into parts."""
+        return {**self.asked(model), "rows": checksum(self.rows), "part": self.part}

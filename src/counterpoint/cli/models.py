@@ -97,6 +97,15 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def content_of(path: Path) -> str:
+    """Compute a checksum of a file, or of all files in a folder by their names."""
+    if not path.is_dir():
+        return checksum(path)
+    files = sorted(each for each in path.rglob("*") if each.is_file())
+    text = "\n".join(f"{each.relative_to(path)} {checksum(each)}" for each in files)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def _skops(path: Path, request: Request) -> Any:
     io = need("skops.io", "A skops model")
     found = io.get_untrusted_types(file=path)

@@ -138,13 +138,13 @@ def _sent(explainer: Explaining) -> Iterator[tuple[Parcel | FileParcel, Path | N
         yield packed(explainer), None
         return
     with _telling_the_cure():
-        parcel = FileParcel.of(explainer, Path(_parcels().name))
+        parcel = FileParcel.of(explainer, Path(parcels().name))
     with TemporaryDirectory(prefix="counterpoint-", ignore_cleanup_errors=True) as name:
         yield parcel, Path(name)
 
 
 @cache
-def _parcels() -> TemporaryDirectory[str]:
+def parcels() -> TemporaryDirectory[str]:
     """Make a folder for packed explainers, which is removed at the end of this process."""
     # They are kept, so that workers that have opened one need not open it again in the next call.
     return TemporaryDirectory(prefix="counterpoint-", ignore_cleanup_errors=True)
@@ -189,10 +189,10 @@ class _Crew:
                     self.done[number] = result
                     bar.update(len(pieces[number]))
             except BrokenProcessPool as error:
-                _stop_workers()
+                stop_workers()
                 self._count_deaths(pieces, chosen, error)
             except BaseException:
-                _stop_workers()
+                stop_workers()
                 raise
         return [self.done[number] for number in range(len(pieces))]
 
@@ -242,7 +242,7 @@ class _Crew:
         return int(text) if text else None
 
 
-def _stop_workers() -> None:
+def stop_workers() -> None:
     """End all worker processes, in the middle of what they do."""
     get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 

@@ -141,7 +141,7 @@ class _Ends:
 
     def _is_better(self, key: Any, value: Any, number: np.uint64, known: Any, least: np.uint64) -> bool:
         if self._is_number and key != "missing" and value != known:
-            return bool(value < known) == (key == "low")
+            return bool(value < known) is (key == "low")
         return bool(number < least)
 
     def rows(self, like: pd.DataFrame) -> pd.DataFrame:
