@@ -1,6 +1,7 @@
 """A folder of parquet files: one file of answers each, resumed file by file, shared by shards and engines."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -62,7 +63,9 @@ def test_the_answers_and_the_report_are_those_of_one_file(explain, rows):
     assert explain("--rows", "rows.csv", *asked, "--out", "one.parquet", "--report", "one.html") == 0
     more = ["--id", "application", "--out", "out", "--report", "many.html"]
     assert explain("--rows", "rows", *asked, *more) == 0
-    assert Path("one.html").read_text() == Path("many.html").read_text()
+    # Files share no calls of the model.
+    pages = [re.sub(r"called \d+ times", "", Path(f"{name}.html").read_text()) for name in ("one", "many")]
+    assert pages[0] == pages[1]
     one, many = pd.read_parquet("one.parquet"), answers("out")
     assert many["application"].tolist() == [f"a{i:03}" for i in one["instance"]]
     shared = [name for name in many if name in one]
@@ -126,8 +129,12 @@ def test_rows_that_cannot_be_explained_are_reported_and_the_rest_is_done(explain
     assert "'job' = 'king'" in found["reason"]["a054"]
 
 
-@pytest.mark.parametrize("engine", ["local", "dask://local"])
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("engine", ["local", "dask://local", "ray://local", "spark://local"])
 def test_engines_give_the_same(explain, rows, engine):
+    module = {"dask": "distributed", "ray": "ray", "spark": "pyspark"}.get(engine.partition(":")[0])
+    if module is not None:
+        pytest.importorskip(module, reason="make scale installs Ray and Spark in environments of their own")
     assert explain(*ASKED, "--out", "whole") == 0
     assert explain(*ASKED, "--out", "out", "--engine", engine, "--jobs", "2") == 0
     pd.testing.assert_frame_equal(answers("out"), answers("whole"))

@@ -81,9 +81,8 @@ class Engine:
                 if deaths == DEATHS:
                     raise
                 text = " ".join(str(error).split())
-                warnings.warn(
-                    f"A worker process died; its file is done again. {text}", WorkerWarning, stacklevel=2
-                )
+                said = f"A worker process died; its file is done again. {text}"
+                warnings.warn(said, WorkerWarning, stacklevel=2)
             except BaseException:
                 stop_workers()
                 raise
