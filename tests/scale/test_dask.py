@@ -5,11 +5,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from engines import LEVELS, fitted, rows, same
+from engines import LEVELS, Forest, fitted, loans, rows, same
 
 import counterpoint as cp
 from counterpoint import scale
 
+dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
@@ -35,6 +36,28 @@ def test_two_workers_give_the_answers_of_one_process(client):
     same(result, explainer.explain_frame(frame, k=2, id="application"))
     assert result["education"].dtype == LEVELS
     assert result["age"].dtype == "Int64"
+
+
+def test_two_questions_to_one_explainer_can_be_computed_together(client):
+    explainer, frame = fitted(), rows(100)
+    data = dd.from_pandas(frame, npartitions=2)
+    one, two = (scale.explain(data, explainer, k=k, id="application") for k in (1, 2))
+    for k, found in zip((1, 2), dask.compute(one, two), strict=True):
+        same(found, explainer.explain_frame(frame, k=k, id="application"))
+
+
+def test_a_large_explainer_is_sent_without_a_warning(client):
+    frame = rows(100)
+    noise = np.random.default_rng(0).bytes(12_000_000)  # more than Dask likes in a graph
+
+    class Large(Forest):
+        weights = noise
+
+    explainer = cp.Neighbours().fit(Large(), loans(400), immutable=["age"])
+    data = dd.from_pandas(frame, npartitions=2)
+    with warnings.catch_warnings(action="error", category=UserWarning):
+        found = scale.explain(data, explainer, k=1, id="application").compute()
+    same(found, fitted().explain_frame(frame, k=1, id="application"))
 
 
 def test_a_worker_killed_in_the_middle_changes_nothing(client, tmp_path):
