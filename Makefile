@@ -55,7 +55,7 @@ scale: .venv-ray/ready .venv-spark/ready
 
 .venv/study: .venv/bin/python pyproject.toml study/pyproject.toml
 	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[cli,torch]' --editable ./study
+	$(BIN)/pip install --quiet --editable '.[cli,dask,torch]' --editable ./study
 	touch $@
 
 .venv/dev: .venv/bin/python pyproject.toml study/pyproject.toml
