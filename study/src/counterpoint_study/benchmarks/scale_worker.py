@@ -115,7 +115,8 @@ def _own_memory(process: int) -> float:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:
         return 0.0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
+    # Not Private_Clean: those are pages of files, which are shared as soon as another process reads them.
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty")) / 1024
 
 
 def digest(found: pd.DataFrame) -> str:
