@@ -1,6 +1,7 @@
 """A folder of parquet files: one file of answers each, resumed file by file, shared by shards and engines."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -177,3 +178,32 @@ def test_known_instances_can_be_a_folder(explain, rows, scene):
             == 0
         )
     assert Path("from-known.csv").read_bytes() == Path("from-other.csv").read_bytes()
+
+
+MORTAL = """
+import os, signal
+from pathlib import Path
+import skops.io
+
+MODEL = skops.io.load("model.skops", trusted=skops.io.get_untrusted_types(file="model.skops"))
+
+
+def decide(frame):
+    mark = Path("died")
+    if os.environ.get("PARENT") != str(os.getpid()) and len(frame) == 49 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return MODEL.predict(frame)
+"""
+
+
+def test_a_file_whose_worker_dies_is_done_again(explain, rows, monkeypatch, capsys):
+    monkeypatch.setenv("PARENT", str(os.getpid()))
+    Path("mortal.py").write_text(MORTAL)
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    asked = [each for each in ASKED if each != "--quiet"]
+    assert explain(*asked, "--out", "out", "--jobs", "2", model="mortal:decide") == 0
+    assert Path("died").exists()
+    assert "A worker process died; its file is done again" in capsys.readouterr().err
+    assert explain(*ASKED, "--out", "whole", model="mortal:decide") == 0
+    pd.testing.assert_frame_equal(answers("out"), answers("whole"))
