@@ -250,3 +250,21 @@ def is_zombie(pid):
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
     except OSError:
         return True
+
+
+def test_constraints_of_single_rows_stay_with_their_rows():
+    rows = ROWS.astype({"job": object})
+    rows.loc[2, "job"] = "king"
+    own = [{"age": (int(age), int(age) + 3)} for age in rows["age"]]
+    explainer = cp.Neighbours().fit(decide, people())
+    asked = {"k": 2, "ranges": own, "invalid": "skip", "progress": False}
+    one, two = explainer.explain_many(rows, **asked), explainer.explain_many(rows, **asked, jobs=2)
+    same(one, two)
+    assert [each.limits for each in one] == [each.limits for each in two]
+
+
+def test_copies_of_a_black_box_do_not_open_the_model_again():
+    opened = []
+    explainer = cp.Neighbours().fit(decide, people()).model_from(lambda: opened.append(1) or decide)
+    explainer.explain_many(ROWS[:3], k=1, progress=False)
+    assert not opened

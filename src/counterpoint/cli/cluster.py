@@ -22,6 +22,7 @@ from counterpoint.cli.known import make_sendable
 from counterpoint.cli.models import open_model
 from counterpoint.cli.terminal import Messages, tell
 from counterpoint.explanation.frames import Status
+from counterpoint.model.target import Probability
 from counterpoint.scale.engines import Engine
 from counterpoint.scale.folders import Folder
 from counterpoint.scale.partitions import SUMS, Partitions, Sums, merged
@@ -84,8 +85,12 @@ def explain_folder(asked: FolderJob) -> Exit:
         raise InputError(f"{asked.rows} holds no parquet file; give a folder with at least one.")
     if rows == out:
         raise InputError("--out must be another folder than --rows.")
+    if job.question.max_seconds is not None:
+        raise InputError("--max-seconds is not for folders, whose files are explained by many; leave it out.")
     opened = open_model(job.model)
     session = Session.of(job, opened)
+    if isinstance(session.target, Probability):
+        raise InputError("--want with a probability is not for folders; give a class, or a table as --rows.")
     make_sendable(session.explainer, job.model)
     partitions = _partitions(asked, session, rows, out, opened.fingerprint)
     first, count = asked.shard

@@ -11,6 +11,7 @@ from counterpoint.explainers.fitting import Fitted
 from counterpoint.explainers.run import IncompleteError
 from counterpoint.explanation.explanations import Explanations
 from counterpoint.explanation.frames import KINDS, Frames
+from counterpoint.model.target import Probability
 
 
 def frames_of(fitted: Fitted, id: Any, id_dtype: Any) -> Frames:
@@ -26,11 +27,15 @@ def frame_schema(frames: Frames, kind: str) -> Any:
 
 
 def explain_frame(
-    fitted: Fitted, frame: Any, id: Any, explain_many: Callable[[pd.DataFrame], Explanations]
+    fitted: Fitted, frame: Any, id: Any, target: Any, explain_many: Callable[[pd.DataFrame], Explanations]
 ) -> pd.DataFrame:
     """Explain the rows of a pandas frame; what cannot be explained has a line that says why."""
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"frame must be a pandas frame, got {type(frame).__name__}.")
+    if isinstance(target, Probability):
+        raise TypeError(
+            "A tidy frame has a column of decisions, and this target is a probability; use explain_many."
+        )
     if id is not None and id not in frame:
         raise ValueError(f"id must name a column of the frame, got {id!r}. Known: {list(frame)}.")
     ids = frame.index.to_series() if id is None else frame[id]

@@ -30,8 +30,9 @@ from tqdm.auto import tqdm
 
 from counterpoint._util.blas import one_thread_each
 from counterpoint._util.parcels import FileParcel, Parcel
+from counterpoint.data.types import Indices
 from counterpoint.explainers.fitting import Fitted
-from counterpoint.explainers.run import IncompleteError, Settings, complete, wave_size
+from counterpoint.explainers.run import Asked, IncompleteError, Method, Settings, complete, wave_size
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
 from counterpoint.model.representation import Sight, View
@@ -54,7 +55,7 @@ class WorkerError(RuntimeError):
     """Every worker process that explained these instances died."""
 
 
-class Explaining(Protocol):
+class Explaining(Method, Protocol):
     """What a worker asks of an explainer."""
 
     def _fitted(self) -> Fitted: ...
@@ -106,28 +107,27 @@ def explain_in_parallel(
 ) -> Explanations:
     """Explain instances in several processes; the answers are those of one."""
     valid, indices = sight.split()
-    pieces = _cut(valid, settings, max(1, joblib.effective_n_jobs(jobs)))
+    pieces = _cut(valid, indices, settings, max(1, joblib.effective_n_jobs(jobs)))
     if len(pieces) < 2:
         return explainer._explain(sight, settings, progress)
     own = explainer._fitted().view
     shown = tqdm(total=len(indices), desc="explaining", unit="decision", disable=not progress)
     with shown as bar, _sent(explainer) as (parcel, folder):
         done = _Crew(parcel, folder, own, jobs).work(pieces, bar)
-    return _joined(pieces, done, sight, indices)
+    return _joined(pieces, done, sight, indices, Asked(explainer, settings))
 
 
-def _cut(sight: Sight, settings: Settings, jobs: int) -> list[Piece]:
+def _cut(sight: Sight, indices: Indices, settings: Settings, jobs: int) -> list[Piece]:
     """Cut instances where a wave ends, so that every process asks the model what one process would ask."""
     count, size = len(sight.instances.rows), wave_size(sight.instances.rows)
     size *= int(np.clip(count // (size * jobs * PIECES), 1, WAVES))
-    return [
-        Piece(
-            start,
-            Sight(sight.view, sight.instances.take(np.arange(start, min(count, start + size)))),
-            settings,
-        )
-        for start in range(0, count, size)
-    ]
+    pieces = []
+    for start in range(0, count, size):
+        places = np.arange(start, min(count, start + size))
+        own = tuple(settings.limits[index] for index in indices[places]) if settings.limits else ()
+        part = Sight(sight.view, sight.instances.take(places))
+        pieces.append(Piece(start, part, replace(settings, limits=own)))
+    return pieces
 
 
 @contextmanager
@@ -286,12 +286,14 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
-def _joined(pieces: Sequence[Piece], done: Sequence[Done], sight: Sight, indices: Any) -> Explanations:
+def _joined(
+    pieces: Sequence[Piece], done: Sequence[Done], sight: Sight, indices: Indices, asked: Asked
+) -> Explanations:
     """Put the answers of all pieces together."""
     schema = sight.view.schema
     # Each piece came with a schema of its own, equal to this one.
     items = {
-        piece.start + place: replace(item, schema=schema)
+        piece.start + place: replace(item, schema=schema, _asked=asked)
         for piece, part in zip(pieces, done, strict=True)
         for place, item in part.items.items()
     }
