@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from applicants import applicants
 
+from counterpoint.explainers.parallel import stop_workers
 from counterpoint.scale.partitions import Partitions
 
 COUNT = 60
@@ -198,6 +199,7 @@ def decide(frame):
 
 
 def test_a_file_whose_worker_dies_is_done_again(explain, rows, monkeypatch, capsys):
+    stop_workers()  # those of earlier tests are in other folders
     monkeypatch.setenv("PARENT", str(os.getpid()))
     Path("mortal.py").write_text(MORTAL)
     monkeypatch.syspath_prepend(str(Path.cwd()))

@@ -63,7 +63,11 @@ def started(engine: str, workers: int, explainer: cp.Explainer, k: int) -> Itera
         ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
         ray.data.DataContext.get_current().enable_progress_bars = False
         yield lambda rows: scale.explain(
-            ray.data.from_pandas(np.array_split(rows, parts(rows))), explainer, **ask
+            ray.data.from_pandas(
+                [rows.iloc[each] for each in np.array_split(np.arange(len(rows)), parts(rows))]
+            ),
+            explainer,
+            **ask,
         ).to_pandas()
         ray.shutdown()
     else:
