@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Exactly this one, before anything that needs torch: a range alone may pull gigabytes of GPU packages.
 TORCH := torch==2.13.0
 
-.PHONY: demo test lint types tests aeon docs study clean
+.PHONY: demo test lint types tests aeon scale docs study clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -32,6 +32,20 @@ aeon: .venv-aeon/ready
 	.venv-aeon/bin/pip install --quiet --editable . aeon==1.6.0 pytest
 	touch $@
 
+# Ray and Spark are large, so each has an environment of its own; Dask is part of `make test`. Spark needs Java
+# 17, such as Debian's default-jre-headless.
+SCALE_TESTS := tests/scale tests/cli/test_cli_folders.py tests/docs/test_night.py
+scale: .venv-ray/ready .venv-spark/ready
+	.venv-ray/bin/python -m pytest --quiet $(SCALE_TESTS) -k "ray or Ray"
+	.venv-spark/bin/python -m pytest --quiet $(SCALE_TESTS) -k "spark or Spark"
+
+.venv-ray/ready: PINNED := ray[data]==2.60.0
+.venv-spark/ready: PINNED := pyspark==4.3.0
+.venv-ray/ready .venv-spark/ready: .venv-%/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/pip install --quiet --editable '.[cli,$*]' '$(PINNED)' polars pytest
+	touch $@
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
@@ -41,7 +55,7 @@ aeon: .venv-aeon/ready
 
 .venv/study: .venv/bin/python pyproject.toml study/pyproject.toml
 	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[cli,torch]' --editable ./study
+	$(BIN)/pip install --quiet --editable '.[cli,dask,torch]' --editable ./study
 	touch $@
 
 .venv/dev: .venv/bin/python pyproject.toml study/pyproject.toml
@@ -54,13 +68,13 @@ docs: .venv/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf .venv .venv-aeon .mypy_cache .pytest_cache .ruff_cache build dist site
+	rm -rf .venv .venv-aeon .venv-ray .venv-spark .mypy_cache .pytest_cache .ruff_cache build dist site
 
 # The paper's study on tables: STUDY="--full" for its size, or any other options of `counterpoint study tables`.
 study: .venv/study
 	$(BIN)/counterpoint study tables $(STUDY)
 
 # Figures of the README. Run them on a quiet machine; each prints a table and writes benchmarks/results/*.json.
-.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest
-bench-speed bench-growth bench-quality bench-images bench-stream bench-digest: bench-%: .venv/study
+.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-scale
+bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-scale: bench-%: .venv/study
 	$(BIN)/python -m counterpoint_study.benchmarks.$*

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from counterpoint import datasets as datasets
+    from counterpoint import scale as scale
     from counterpoint import testing as testing
     from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
     from counterpoint.data.constraint import Constraint, ConstraintKind
@@ -69,7 +70,7 @@ __all__ = [
     "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss", "Neighbours", "OnnxModel",
     "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema", "Search", "Selection",
     "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate", "explain",
-    "implies", "load", "save", "testing",
+    "implies", "load", "save", "scale", "testing",
 ]
 # fmt: on
 
@@ -103,7 +104,7 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "testing"):
+    if name in ("datasets", "scale", "testing"):
         return import_module(f"counterpoint.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'counterpoint' has no attribute {name!r}")

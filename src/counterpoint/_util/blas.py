@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
+import joblib
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 
 @contextmanager
@@ -29,3 +30,17 @@ def one_thread_of_blas() -> Iterator[None]:
 def _blas() -> Any:
     # Cached, because finding the libraries takes longer than a product.
     return ThreadpoolController().select(user_api="blas")
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Have every library compute on one thread, for processes that share the cores of a machine.
+
+    Examples
+    --------
+    >>> with one_thread_each():
+    ...     joblib.effective_n_jobs(-1)
+    1
+    """
+    with threadpool_limits(limits=1), joblib.parallel_config(backend="sequential", n_jobs=1):
+        yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,17 +19,19 @@ from counterpoint.cli.delivery import Tally, deliver
 from counterpoint.cli.errors import Exit, InputError
 from counterpoint.cli.invalid import Invalid, gathering
 from counterpoint.cli.job import Job
+from counterpoint.cli.known import make_sendable, read_known
 from counterpoint.cli.lock import only_run
 from counterpoint.cli.models import Opened, open_model
 from counterpoint.cli.outputs import TEXTS, Output
 from counterpoint.cli.parts import Part, Store
-from counterpoint.cli.tables import count_rows, read_parts, read_table
+from counterpoint.cli.tables import count_rows, read_parts
 from counterpoint.cli.terminal import Cards, Messages, Printer, tell
 from counterpoint.cli.wanted import wanted
 from counterpoint.data.outputs import is_continuous
 from counterpoint.data.problems import Problem
 from counterpoint.explainers import Explainer
 from counterpoint.explainers.ensemble import Ensemble
+from counterpoint.explainers.parallel import WorkerWarning
 from counterpoint.explainers.run import IncompleteError
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
@@ -54,8 +57,7 @@ class Session:
     def of(cls, job: Job, opened: Opened) -> Session:
         """Read the known instances and fit."""
         question = job.question
-        known = read_table(job.data)
-        columns = Columns.of(known, opened, question.target, question.drop)
+        known, columns = read_known(job, opened)
         features = known[list(columns.features)]
         explainer = Ensemble(selection=NAMED[question.setting], seed=question.seed).fit(
             opened.model,
@@ -63,6 +65,8 @@ class Session:
             **question.limits.fit_options(features),
             progress=not job.quiet,
         )
+        if job.jobs != 1:
+            make_sendable(explainer, job.model)
         # Of the known instances only their types are still needed.
         return cls(job, explainer, columns, known[:0], wanted(question.want, explainer.fitted_))
 
@@ -98,6 +102,7 @@ class Session:
                     max_seconds=None if seconds is None else seconds * len(frame) / max(1, self.count),
                     invalid="skip" if self.job.skip_invalid else "raise",
                     progress=False,
+                    jobs=self.job.jobs,
                 )
         except IncompleteError as error:
             index, first = min(error.failed.items())
@@ -148,10 +153,23 @@ class Session:
 def explain(job: Job) -> Exit:
     """Do what a job says; the exit code tells whether every row got all that it asked for."""
     job.check()
-    with only_run(job.outputs):
+    with only_run(job.outputs), telling_of_workers():
         for path in job.outputs:
             remove_drafts(destination(path))
         return _explain(job)
+
+
+@contextmanager
+def telling_of_workers() -> Iterator[None]:
+    """Say it if a worker process dies, although other warnings are not shown."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        tell(str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", WorkerWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _explain(job: Job) -> Exit:

@@ -14,7 +14,7 @@ import sklearn
 
 from counterpoint.cli.constraints import Limits
 from counterpoint.cli.errors import InputError, need
-from counterpoint.cli.models import Request, checksum
+from counterpoint.cli.models import Request, checksum, content_of
 from counterpoint.cli.outputs import check_ending
 
 # What outputs of some endings need, to be missed before the work and not after it.
@@ -66,6 +66,8 @@ class Job:
         A file to list all of these rows in.
     quiet
         Say nothing but errors.
+    jobs
+        How many processes explain rows; answers do not depend on it.
     """
 
     model: Request
@@ -82,6 +84,7 @@ class Job:
     constraints: Path | None = None
     skip_invalid: bool = False
     skipped: Path | None = None
+    jobs: int = 1
 
     def check(self) -> None:
         """Refuse what can never succeed, before any work is done."""
@@ -94,6 +97,8 @@ class Job:
         for name, number in numbers.items():
             if number is not None and number < 1:
                 raise InputError(f"{name} must be at least 1, got {number}.")
+        if self.jobs == 0:
+            raise InputError("--jobs must be a number of processes, or -1 for one per core, got 0.")
         seconds = self.question.max_seconds
         if seconds is not None and not seconds > 0:
             raise InputError(f"--max-seconds must be positive, got {seconds:g}.")
@@ -138,17 +143,19 @@ class Job:
                     f"{path} is one of the inputs ({given}), and would be replaced; give another path."
                 )
 
-    def identity(self, model: str) -> dict[str, Any]:
-        """Gather all that the answers depend on, with checksums of the files, as plain data."""
+    def asked(self, model: str) -> dict[str, Any]:
+        """Gather all that the answer to a row depends on, with checksums of the files, as plain data."""
         from counterpoint import __version__
 
         return {
             "versions": [__version__, np.__version__, pd.__version__, sklearn.__version__],
             "model": model,
             "classes": self.model.classes,
-            "data": checksum(self.data),
-            "rows": checksum(self.rows),
+            "data": content_of(self.data),
             "question": asdict(self.question),
             "groups": self.groups,
-            "part": self.part,
         }
+
+    def identity(self, model: str) -> dict[str, Any]:
+        """Gather all that the answers depend on, with the rows and how they are cut into parts."""
+        return {**self.asked(model), "rows": checksum(self.rows), "part": self.part}

@@ -86,10 +86,24 @@ def open_model(request: Request) -> Opened:
     return _described(model, checksum(path), path)
 
 
+def reopened(request: Request) -> Any:
+    """Open the model again, in another process."""
+    return open_model(request).model
+
+
 def checksum(path: Path) -> str:
     """Compute the SHA-256 of a file, without holding it in memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def content_of(path: Path) -> str:
+    """Compute a checksum of a file, or of all files in a folder by their names."""
+    if not path.is_dir():
+        return checksum(path)
+    files = sorted(each for each in path.rglob("*") if each.is_file())
+    text = "\n".join(f"{each.relative_to(path)} {checksum(each)}" for each in files)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _skops(path: Path, request: Request) -> Any:

@@ -6,13 +6,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from counterpoint.cli.cluster import FolderJob, explain_folder, read_shard
 from counterpoint.cli.constraints import Limits
 from counterpoint.cli.constraints_file import read_limits
+from counterpoint.cli.errors import InputError
 from counterpoint.cli.explain import explain
 from counterpoint.cli.flags import from_flags, split
 from counterpoint.cli.job import Job, Question
 from counterpoint.cli.models import Request
 from counterpoint.cli.outputs import TEXTS
+from counterpoint.scale.engines import Engine
 from counterpoint.selection.selection import NAMED
 
 ABOUT = "Say what would have to change for decisions of a model to be different."
@@ -45,6 +48,7 @@ def add_explain(commands: Any, common: argparse.ArgumentParser) -> None:
     _add_inputs(parser)
     _add_constraints(parser)
     _add_outputs(parser)
+    _add_folders(parser)
     parser.set_defaults(do=_explain)
 
 
@@ -56,7 +60,7 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--drop", action="append", default=[], metavar="A,B", help="columns to leave out")
     rows = group.add_mutually_exclusive_group(required=True)
     rows.add_argument("--row", type=Path, metavar="FILE", help="one row, such as a json record")
-    rows.add_argument("--rows", type=Path, metavar="TABLE", help="many rows")
+    rows.add_argument("--rows", metavar="TABLE", help="many rows; or a folder of parquet files")
     group.add_argument(
         "--skip-invalid", action="store_true", help="leave out rows that cannot be explained, and list them"
     )
@@ -118,7 +122,9 @@ def _add_constraints(parser: argparse.ArgumentParser) -> None:
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("where answers go")
     group.add_argument(
-        "--out", metavar="FILE", help=".csv, .parquet, .json, .jsonl, .html (as --report), or - to print"
+        "--out",
+        metavar="FILE",
+        help=".csv, .parquet, .json, .jsonl, .html (as --report), or - to print; a folder if --rows is one",
     )
     group.add_argument(
         "--format", choices=("table", *TEXTS), help="of what is printed (table; with --out -: csv)"
@@ -129,11 +135,46 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--groups", action="append", default=[], metavar="A,B", help="compare costs by these")
     group.add_argument("--part", type=int, default=1_000, metavar="N", help="rows saved at a time (1000)")
+    group.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="processes, -1 for one per core (1); same answers"
+    )
     group.add_argument("--quiet", action="store_true", help="say nothing but results and errors")
 
 
+def _add_folders(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("folders of parquet files, and clusters")
+    group.add_argument(
+        "--engine", metavar="ADDRESS", help="local, dask://HOST:PORT, ray://HOST:PORT or spark://HOST:PORT"
+    )
+    group.add_argument("--shard", metavar="I/N", help="do only every n-th file, from the i-th on")
+    group.add_argument("--id", metavar="COLUMN", help="the column that names rows (their number in the file)")
+
+
 def _explain(options: argparse.Namespace) -> int:
+    if is_folder(options):
+        return explain_folder(folder_job_of(options))
+    if options.id is not None:
+        raise InputError("--id is for folders of parquet files; give a folder as --rows.")
     return explain(job_of(options))
+
+
+def is_folder(options: argparse.Namespace) -> bool:
+    """Tell whether rows are to be read from a folder."""
+    rows = options.rows or ""
+    return bool(options.engine or options.shard or "://" in rows or (rows and Path(rows).is_dir()))
+
+
+def folder_job_of(options: argparse.Namespace) -> FolderJob:
+    """Turn options into what is to be done with a folder."""
+    given = {"--row": options.row, "--format": options.format, "--skipped": options.skipped}
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name} is not for folders; leave it out.")
+    if options.out in (None, "-"):
+        raise InputError("--out must be a folder if --rows is one.")
+    rows, out, options.rows, options.out = options.rows, options.out, str(options.data), None
+    engine = Engine.of(options.engine or "local", options.jobs)
+    return FolderJob(job_of(options), rows, out, engine, read_shard(options.shard), options.id)
 
 
 def job_of(options: argparse.Namespace) -> Job:
@@ -153,7 +194,7 @@ def job_of(options: argparse.Namespace) -> Job:
     return Job(
         Request(options.model, classes, tuple(options.trust), options.allow_pickle),
         options.data,
-        options.row or options.rows,
+        options.row or Path(options.rows),
         question,
         is_one=options.row is not None,
         out=None if options.out in (None, "-") else Path(options.out),
@@ -165,6 +206,7 @@ def job_of(options: argparse.Namespace) -> Job:
         constraints=options.constraints,
         skip_invalid=options.skip_invalid or options.skipped is not None,
         skipped=options.skipped,
+        jobs=options.jobs,
     )
 
 

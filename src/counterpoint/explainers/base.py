@@ -7,11 +7,13 @@ caller's tables to the promises of every answer, is done here once.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.exceptions import NotFittedError
 
 from counterpoint.codecs import Codec
@@ -19,6 +21,8 @@ from counterpoint.data.problems import Problem
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Indices
 from counterpoint.explainers.fitting import Constraints, Fitted
+from counterpoint.explainers.framing import explain_frame, frame_schema, frames_of
+from counterpoint.explainers.parallel import check_jobs, explain_in_parallel
 from counterpoint.explainers.relaxing import relax
 from counterpoint.explainers.run import IncompleteError, Run, Settings
 from counterpoint.explanation.explanation import Explanation
@@ -250,6 +254,7 @@ class Explainer(ABC):
         max_change: Mapping[Any, float | str] | Sequence[Any] | None = None,
         invalid: Literal["raise", "skip"] = "raise",
         progress: bool = True,
+        jobs: int = 1,
     ) -> Explanations:
         """Explain many decisions, at a far lower cost per row than one by one.
 
@@ -264,8 +269,13 @@ class Explainer(ABC):
         `InvalidError` that names them all. With `invalid="skip"` they are left out, `Explanations.skipped`
         lists them, and `Explanations.instances` names the others. Where the model fails on some instances,
         the rest is explained and `IncompleteError.finished` holds it.
+
+        `jobs` is the number of processes, -1 for one per core. Answers do not depend on it. Processes are
+        started by joblib, on the backend that ``joblib.parallel_config`` names; each computes on one thread.
+        If a process dies, its instances are explained again. A script that uses it needs the guard
+        ``if __name__ == "__main__":``.
         """
-        fitted = self._fitted()
+        fitted, jobs = self._fitted(), check_jobs(jobs)
         if invalid not in ("raise", "skip"):
             raise ValueError(f'invalid must be "raise" or "skip", got {invalid!r}.')
         instances = fitted.view.read(X)
@@ -282,7 +292,89 @@ class Explainer(ABC):
         if invalid == "raise":
             instances.valid()
         settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits)
-        return self._explain(instances, settings, progress)
+        if jobs == 1:
+            return self._explain(instances, settings, progress)
+        return explain_in_parallel(self, instances, settings, progress, jobs)
+
+    def model_from(self, opener: Callable[[], Any]) -> Self:
+        """Tell how other processes get the model, if it cannot be sent to them or should not be.
+
+        Parameters
+        ----------
+        opener
+            A function without arguments that returns the model that was given to `fit`, such as one that
+            opens its file. Each process calls it once. Only the function is sent, not the model.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> def open_model():
+        ...     return lambda rows: rows[:, 0] > 0
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> explainer = Neighbours().fit(open_model(), X).model_from(open_model)
+        """
+        if not callable(opener):
+            raise TypeError(f"opener must be a function that returns the model, got {opener!r}.")
+        self._fitted().blackbox.opener = opener
+        return self
+
+    def explain_frame(self, frame: pd.DataFrame, k: int = 5, *, id: Any = None, **asked: Any) -> pd.DataFrame:
+        """Explain the rows of a pandas frame as a tidy frame with fixed columns and dtypes.
+
+        It has one line per counterfactual: the row's id, the number of the counterfactual from 1, the
+        features, decision, distance, found_by, status and reason. A row without any counterfactual has one
+        line too: number 0, no values, and the reason. So an invalid row, and one that the model fails on, are
+        reported and the others are explained. Columns and dtypes depend on the explainer and the id only, not
+        on the rows: empty partitions have them too.
+
+        Parameters
+        ----------
+        frame
+            The rows: the features, and the id if it is a column.
+        k
+            How many counterfactuals are wanted.
+        id
+            The column that names the rows, which is not a feature. None for the index of the frame, as a
+            column called instance.
+        asked
+            Further arguments of `explain_many`.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> X = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> explainer = Neighbours().fit(lambda X: X["age"] > 35, X)
+        >>> rows = pd.DataFrame({"application": ["a", "b"], "age": [20, None]})
+        >>> explainer.explain_frame(rows, k=1, id="application")[["application", "age", "status"]]
+          application   age   status
+        0           a    40    found
+        1           b  <NA>  invalid
+        """
+        asked = {"progress": False, **asked, "invalid": "skip"}
+        many = partial(self.explain_many, k=k, **asked)
+        return explain_frame(self._fitted(), frame, id, asked.get("target"), many)
+
+    def frame_schema(
+        self, kind: Literal["pandas", "arrow", "spark"] = "pandas", *, id: Any = None, id_dtype: Any = "int64"
+    ) -> Any:
+        """Describe the columns of `explain_frame`, which are the same for all rows.
+
+        Parameters
+        ----------
+        kind
+            ``"pandas"``: an empty frame. ``"arrow"``: an Arrow schema. ``"spark"``: a string such as
+            ``"`age` bigint, `job` string"``. Spark has no categories; they become their values.
+        id, id_dtype
+            The column that names the rows, and its pandas dtype; see `explain_frame`.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> X = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> Neighbours().fit(lambda X: X["age"] > 35, X).frame_schema("spark", id="row")
+        '`row` bigint, `counterfactual` bigint, `age` bigint, `decision` boolean, `distance` double, ...'
+        """
+        return frame_schema(frames_of(self._fitted(), id, id_dtype), kind)
 
     def relax(
         self,

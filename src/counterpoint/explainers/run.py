@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -88,6 +88,26 @@ class IncompleteError(RuntimeError):
         self.failed = failed
 
 
+def complete(
+    finished: Explanations, places: list[int], failed: Mapping[int, Exception], indices: Indices
+) -> Explanations:
+    """Give explanations; if some instances failed, raise an error that holds the others.
+
+    `places` are those of the finished instances among the valid ones, and `indices` those of these in X.
+    """
+    if not failed:
+        return finished
+    errors = {int(indices[place]): error for place, error in sorted(failed.items())}
+    index, error = next(iter(errors.items()))
+    raise IncompleteError(
+        f"{len(errors)} of {len(indices)} instances could not be explained; the first "
+        f"is X[{index}]: {error} The others are in this error's .finished.",
+        finished,
+        indices[places].tolist(),
+        errors,
+    ) from error
+
+
 class Method(Protocol):
     """What a run asks of an explainer: its seed, how it fills a pool, and how it chooses from it."""
 
@@ -151,8 +171,7 @@ class Run:
 
     def explanations(self, progress: bool) -> Explanations:
         """Explain all instances; if some fail, raise an error that holds the others."""
-        count, width = self._instances.rows.shape
-        size = max(1, min(WAVE, CELLS // width))
+        count, size = len(self._instances.rows), wave_size(self._instances.rows)
         with tqdm(total=count, desc="explaining", unit="decision", disable=not progress) as bar:
             for start in range(0, count, size):
                 wave = np.arange(start, min(count, start + size))
@@ -306,28 +325,18 @@ class Run:
 
     def _gathered(self) -> Explanations:
         """Give all explanations; if some instances failed, raise an error that holds the others."""
-        count, places, labels = self._blackbox.count, sorted(self._done), self._instances.labels
-        labels = pd.RangeIndex(len(self._decisions)) if labels is None else labels
+        names, count = self._instances.labels, self._blackbox.count
+        names = pd.RangeIndex(len(self._decisions)) if names is None else names
+        places = sorted(self._done)
         finished = Explanations(
             [self._done[place] for place in places],
             self._fitted.schema,
             count.calls,
             count.rows,
-            labels.take(places) if self._failed else labels,
+            names.take(places) if self._failed else names,
             self._skipped,
         )
-        if self._failed:
-            # They are named by their places in X, of which some may have been skipped.
-            failed = {int(self._places[place]): error for place, error in sorted(self._failed.items())}
-            place, error = next(iter(failed.items()))
-            raise IncompleteError(
-                f"{len(failed)} of {len(self._decisions)} instances could not be explained; the first "
-                f"is X[{place}]: {error} The others are in this error's .finished.",
-                finished,
-                self._places[places].tolist(),
-                failed,
-            ) from error
-        return finished
+        return complete(finished, places, self._failed, self._places)
 
     def _obeys(self, rule: Rule, group: Indices, rows: Rows, instance: int) -> Mask:
         """Ask the user's own rule which rows are admissible."""
@@ -387,6 +396,11 @@ class Run:
             _asked=self._asked,
             **(defaults | facts),
         )
+
+
+def wave_size(rows: Rows) -> int:
+    """Tell how many instances are explained at a time."""
+    return max(1, min(WAVE, CELLS // int(rows.shape[1])))
 
 
 def _first_of_equal(cells: Rows, order: Indices) -> Indices:

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.data.types import Indices, Labels, Rows
-from counterpoint.model.adapters import ask
+from counterpoint.model.adapters import adapting, ask
 from counterpoint.model.adapters.probability import ClassProbability
 from counterpoint.model.representation import Instances, View
 from counterpoint.model.scores import ScoreKind, Scores
@@ -87,6 +87,28 @@ class BlackBox:
         self._depends: dict[str, bool] = {}  # filled in when known, shared by all runs
         self._good: tuple[Rows, Indices] | None = None
         self._about = Instances(np.empty((0, 0)), np.empty((0, 0)))
+        self.opener: Callable[[], Any] | None = None  # opens the model in other processes
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the model if other processes can open it."""
+        state = dict(self.__dict__)
+        if self.opener is not None:
+            state["_ask"] = adapting(self._ask)
+            del state["model"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self.opener is not None:
+            opened = self.opener()
+            self._ask = self._ask(opened)
+            self.model = self._ask if hasattr(self._ask, "classes_") else opened
+
+    def __copy__(self) -> BlackBox:
+        """Copy as any object; by its state, each copy would open the model again."""
+        box = object.__new__(type(self))
+        box.__dict__.update(self.__dict__)
+        return box
 
     def about(self, instances: Instances) -> BlackBox:
         """Return the same black box for one run: about these instances, with its own count."""

@@ -6,6 +6,8 @@ No library is imported to find out whether a model comes from it: the modules of
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from counterpoint.model.adapters.keras_model import KerasModel
@@ -15,7 +17,7 @@ from counterpoint.model.adapters.onnx_model import OnnxModel
 from counterpoint.model.adapters.outputs import Output
 from counterpoint.model.adapters.torch_model import TorchModel
 
-__all__ = ["KerasModel", "Layout", "Network", "OnnxModel", "Output", "TorchModel", "ask"]
+__all__ = ["KerasModel", "Layout", "Network", "OnnxModel", "Output", "TorchModel", "adapting", "ask"]
 
 
 def ask(model: Any, example: Any) -> Callable[[Any], Any]:
@@ -56,6 +58,18 @@ def ask(model: Any, example: Any) -> Callable[[Any], Any]:
     raise TypeError(
         f"model must have a predict method or be a callable from rows to labels, got {type(model).__name__}."
     )
+
+
+def adapting(asked: Any) -> Callable[[Any], Callable[[Any], Any]]:
+    """Return a function that gives a model opened again the adapter, and settings, that the first one got."""
+    if not isinstance(asked, Network):
+        return partial(ask, example=None)
+    settings = {each.name: getattr(asked, each.name) for each in fields(asked) if each.name != "model"}
+    return partial(_adapted, type(asked), settings)
+
+
+def _adapted(kind: type[Network], settings: dict[str, Any], model: Any) -> Network:
+    return kind(model.model if isinstance(model, Network) else model, **settings)
 
 
 def _network(model: Any) -> Network | None:
