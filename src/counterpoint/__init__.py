@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from counterpoint import datasets as datasets
     from counterpoint import testing as testing
+    from counterpoint._util.damage import DamagedError
     from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
     from counterpoint.data.problems import InvalidError, Problem
     from counterpoint.data.schema import Feature, Schema
@@ -59,7 +60,7 @@ __version__ = "0.1.0"
 # fmt: off
 __all__ = [
     "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SPARSE", "VARIED", "Autoencoder", "Between",
-    "BruteForce", "CaseBased", "Codec", "Ensemble", "Evolution", "Explainer", "Explanation",
+    "BruteForce", "CaseBased", "Codec", "DamagedError", "Ensemble", "Evolution", "Explainer", "Explanation",
     "Explanations", "Feature", "Guided", "Identity", "IncompleteError", "InvalidError", "KerasModel",
     "Kernel", "ModelError", "Neighbours", "OnnxModel", "Polish", "Problem", "Question", "Schema",
     "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets",
@@ -69,6 +70,7 @@ __all__ = [
 
 # Where each public name lives. It is imported when it is first used, so that `import counterpoint` is quick.
 _NAMES = {
+    "_util.damage": "DamagedError",
     "codecs": "Autoencoder Codec Identity Kernel PCA",
     "data.problems": "InvalidError Problem",
     "data.schema": "Feature Schema",

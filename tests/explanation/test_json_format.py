@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from made_up_answers import CASES, PEOPLE, ROWS, explain, nothing
 
+from counterpoint._util.damage import DamagedError
 from counterpoint.data.schema import Schema
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
@@ -44,7 +45,7 @@ def test_wrong_text_is_refused():
         Explanation.from_json(Explanations([explain(), explain()]).to_json())
     with pytest.raises(ValueError, match=r"version 99, expected 4.*explain again"):
         Explanation.from_json(explain().to_json().replace('"version": 4', '"version": 99'))
-    with pytest.raises(ValueError, match="version None"):
+    with pytest.raises(DamagedError, match="it is not a JSON object"):
         Explanations.from_json("[1, 2]")
     with pytest.raises(ValueError, match="Not valid JSON"):
         Explanations.from_json("found.json")

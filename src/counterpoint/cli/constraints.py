@@ -10,11 +10,16 @@ from typing import Any
 
 import pandas as pd
 
-from counterpoint.cli.errors import InputError, need
+from counterpoint._util.short_text import one_line, short
+from counterpoint.cli.errors import InputError, check_is_file
+from counterpoint.cli.yaml_files import read_yaml
 
 KINDS = ("number", "category")
 FLAGS = ("immutable", "increase", "decrease")
 KEYS = ("kind", "range", *FLAGS)
+
+# Enough for 10,000 columns, and for a file that is none of constraints it is soon said.
+MOST_BYTES = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ def read_limits(path: Path) -> Limits:
     _check_keys(path, content, ("columns",), "the file")
     columns = content.get("columns") or {}
     if not isinstance(columns, Mapping):
-        raise InputError(f"{path}: columns must map names to constraints, got {columns!r}.")
+        raise InputError(f"{path}: columns must map names to constraints, got {short(columns)}.")
     limits = Limits()
     for name, column in columns.items():
         limits += _column_limits(path, str(name), column or {})
@@ -126,39 +131,38 @@ def _parsed(path: Path) -> Mapping[str, Any]:
     if suffix not in (".toml", ".yaml", ".yml"):
         raise InputError(f"{path} must be a file of constraints whose name ends in .toml, .yaml or .yml.")
     try:
+        check_is_file(path)
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(f"{path} is larger than a file of constraints can be ({MOST_BYTES:,} bytes).")
         text = path.read_text(encoding="utf-8")
-        content = tomllib.loads(text) if suffix == ".toml" else _yaml(text)
+        content = tomllib.loads(text) if suffix == ".toml" else read_yaml(text)
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist; `counterpoint schema TABLE > {path}` drafts it.") from error
-    except ValueError as error:
-        raise InputError(f"{path} cannot be read as {suffix[1:]}: {error}. Mend it there.") from error
+    except (ValueError, RecursionError, OverflowError) as error:
+        deep = isinstance(error, RecursionError)
+        why = "it is nested too deep" if deep else one_line(str(error), 300).rstrip(". ")
+        raise InputError(f"{path} cannot be read as {suffix[1:]}: {why}. Mend it there.") from error
     if not isinstance(content, Mapping):
         raise InputError(f"{path} must hold a table named columns, got {type(content).__name__}.")
     return content
 
 
-def _yaml(text: str) -> Any:
-    yaml = need("yaml", "Reading YAML")
-    try:
-        return yaml.safe_load(text) or {}
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
-
-
 def _column_limits(path: Path, name: str, column: Any) -> Limits:
     """Read the constraints of one column."""
     if not isinstance(column, Mapping):
-        raise InputError(f"{path}: columns.{name} must have keys among {list(KEYS)}, got {column!r}.")
+        raise InputError(f"{path}: columns.{name} must have keys among {list(KEYS)}, got {short(column)}.")
     _check_keys(path, column, KEYS, f"columns.{name}")
     kind = column.get("kind")
     if kind not in (None, *KINDS):
-        raise InputError(f"{path}: columns.{name}.kind must be one of {list(KINDS)}, got {kind!r}.")
+        raise InputError(f"{path}: columns.{name}.kind must be one of {list(KINDS)}, got {short(kind)}.")
     for flag in FLAGS:
         if not isinstance(column.get(flag, False), bool):
-            raise InputError(f"{path}: columns.{name}.{flag} must be true or false, got {column[flag]!r}.")
+            raise InputError(
+                f"{path}: columns.{name}.{flag} must be true or false, got {short(column[flag])}."
+            )
     values = column.get("range")
     if values is not None and not isinstance(values, list):
-        raise InputError(f"{path}: columns.{name}.range must be a list of values, got {values!r}.")
+        raise InputError(f"{path}: columns.{name}.range must be a list of values, got {short(values)}.")
     return Limits(
         categorical=(name,) if kind == "category" else (),
         immutable=(name,) if column.get("immutable") else (),
@@ -171,4 +175,4 @@ def _column_limits(path: Path, name: str, column: Any) -> Limits:
 def _check_keys(path: Path, content: Mapping[str, Any], known: Sequence[str], where: str) -> None:
     unknown = [key for key in content if key not in known]
     if unknown:
-        raise InputError(f"{path}: {where} has the unknown keys {unknown}. Known: {list(known)}.")
+        raise InputError(f"{path}: {where} has the unknown keys {short(unknown)}. Known: {list(known)}.")

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 import sklearn
 
+from counterpoint._util.atomic import check_writable, destination
 from counterpoint.cli.constraints import Limits
-from counterpoint.cli.errors import InputError, need
+from counterpoint.cli.errors import InputError, check_is_file, need
 from counterpoint.cli.models import Request, checksum
 from counterpoint.cli.outputs import check_ending
 
@@ -62,6 +63,8 @@ class Job:
         A file to list all of these rows in.
     quiet
         Say nothing but errors.
+    raw
+        Write texts to csv as they are, also those that a spreadsheet would run.
     """
 
     model: Request
@@ -78,12 +81,14 @@ class Job:
     constraints: Path | None = None
     skip_invalid: bool = False
     skipped: Path | None = None
+    raw: bool = False
 
     def check(self) -> None:
         """Refuse what can never succeed, before any work is done."""
         for path in (self.data, self.rows):
             if not path.exists():
                 raise InputError(f"{path} does not exist; check the path.")
+            check_is_file(path)
         self._check_outputs()
         self.keep_apart((self.data, self.rows, Path(self.model.text), self.constraints))
         numbers = {"-k": self.question.k, "--max-changes": self.question.max_changes, "--part": self.part}
@@ -110,6 +115,7 @@ class Job:
         for path in self.outputs:
             if path.is_dir():
                 raise InputError(f"{path} cannot be written: it is a folder. Give another path.")
+            _check_replaceable(path)
             if (other := places.setdefault(path.resolve(), path)) is not path:
                 raise InputError(f"{other} and {path} are the same file; give one of them another path.")
 
@@ -145,3 +151,15 @@ class Job:
             "groups": self.groups,
             "part": self.part,
         }
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse an output that is a pipe, a device or a read-only file, or a link that leads nowhere."""
+    try:
+        place = destination(path)
+        check_writable(place)
+    except (OSError, RuntimeError) as error:
+        why = "it is read-only" if isinstance(error, PermissionError) else "its link leads in a circle"
+        raise InputError(f"{path} cannot be replaced: {why}. Give another path.") from error
+    if place.exists() and not place.is_file():
+        raise InputError(f"{path} cannot be written: it is no file. Give another path, or --out - to print.")
