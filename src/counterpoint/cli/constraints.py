@@ -119,10 +119,15 @@ def read_limits(path: Path) -> Limits:
     columns = content.get("columns") or {}
     if not isinstance(columns, Mapping):
         raise InputError(f"{path}: columns must map names to constraints, got {short(columns)}.")
-    limits = Limits()
-    for name, column in columns.items():
-        limits += _column_limits(path, str(name), column or {})
-    return limits
+    return _merged([_column_limits(path, str(name), column or {}) for name, column in columns.items()])
+
+
+def _merged(limits: list[Limits]) -> Limits:
+    """Join the constraints of many columns, in pairs: one by one would copy all of them for each column."""
+    while len(limits) > 1:
+        pairs = zip(limits[::2], [*limits[1::2], Limits()], strict=False)
+        limits = [one + other for one, other in pairs]
+    return limits[0] if limits else Limits()
 
 
 def _parsed(path: Path) -> Mapping[str, Any]:

@@ -21,6 +21,9 @@ from counterpoint.cli.outputs import check_ending
 # What outputs of some endings need, to be missed before the work and not after it.
 NEEDED = {".parquet": ("pyarrow.parquet", "Writing parquet"), ".html": ("jinja2", "A report")}
 
+# The time that choosing k counterfactuals takes grows with k squared; a part is held in memory.
+MOST = {"-k": 1_000, "--part": 1_000_000}
+
 
 @dataclass(frozen=True)
 class Question:
@@ -95,6 +98,8 @@ class Job:
         for name, number in numbers.items():
             if number is not None and number < 1:
                 raise InputError(f"{name} must be at least 1, got {number}.")
+            if name in MOST and number is not None and number > MOST[name]:
+                raise InputError(f"{name} must be at most {MOST[name]:,}, got {number}.")
         if self.groups and ".html" not in {path.suffix.lower() for path in self.files}:
             raise InputError("--groups is for the report; add --report FILE.html.")
         if self.groups and self.is_one:
