@@ -10,8 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-CHANGING = ("rename", "replace", "unlink", "remove", "rmdir", "mkdir", "fsync", "link", "symlink", "truncate")
-CHANGING += ("ftruncate", "chmod")
+CHANGING = (
+    *("rename", "replace", "unlink", "remove", "rmdir", "mkdir"),
+    *("fsync", "link", "symlink", "truncate", "ftruncate", "chmod"),
+)
 
 
 @dataclass
@@ -58,7 +60,7 @@ class Faults:
             kept = {key: value for key, value in options.items() if key in ("encoding", "errors", "newline")}
             return io.TextIOWrapper(buffered, **kept)
 
-        io.open = builtins.open = open_watched  # type: ignore[assignment]
+        io.open = builtins.open = open_watched
 
     def _watched(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *args, **options: self._do(name, lambda: real(*args, **options))

@@ -20,7 +20,7 @@ from soak.processes import Ended, run
 from soak.trials import Failure, Trials
 
 CORPUS = Path(__file__).parent / "corpus"
-SECONDS = 60.0
+SECONDS = 90.0
 # Exit codes that an input can lead to: done, fewer, refused, the model failed, some rows skipped.
 FINE = {0, 1, 2, 3, 4}
 LONGEST = 40_000  # characters that are said about one damaged input; 20 values are listed, each cut

@@ -76,9 +76,9 @@ class Running:
         except BaseException:
             traceback.print_exc()
         finally:
-            for stream in (sys.stdout, sys.stderr):
+            for text in (sys.stdout, sys.stderr):
                 with suppress(OSError, ValueError):
-                    stream.flush()
+                    text.flush()
             os._exit(code)
 
     def ended(self, seconds: float = 120.0) -> Ended:

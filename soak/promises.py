@@ -73,7 +73,7 @@ def fitted(case: Case, explainer: cp.Explainer | None = None) -> cp.Explainer:
 
 
 def is_refusal(error: ValueError) -> bool:
-    """Some cases have no answer by their making: one decision only, or nothing that may change."""
+    """Tell whether a case has no answer by its making: one decision only, or nothing that may change."""
     text = str(error)
     return "decides every known instance as" in text or "immutable" in text or "nothing" in text
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 import counterpoint as cp
 
 NUMBERS = ["age", "amount", "months"]
 TOML = "[columns.age]\nimmutable = true\n[columns.amount]\nrange = [500, 9000]\nincrease = false\n"
-YAML = "columns:\n  age: {immutable: true}\n  amount: {range: [500, 9000]}\n  job: &j {kind: category}\n  sex: *j\n"
+YAML = """\
+columns:
+  age: {immutable: true}
+  amount: {range: [500, 9000]}
+  job: &j {kind: category}
+  sex: *j
+"""
 
 
 def people(count: int, seed: int) -> pd.DataFrame:
@@ -31,8 +37,8 @@ def people(count: int, seed: int) -> pd.DataFrame:
     )
 
 
-def decide(table: Any) -> np.ndarray:
-    """A model that needs no file: large or long loans are refused."""
+def decide(table: Any) -> NDArray[Any]:
+    """Refuse large or long loans: a model that needs no file."""
     score = table["amount"].to_numpy() / 4_000 + table["months"].to_numpy() / 40
     return np.where(score > 2, "refused", "granted")
 
@@ -66,7 +72,7 @@ def make(folder: Path) -> int:
     return 0
 
 
-def _models(folder: Path, X: pd.DataFrame, y: np.ndarray) -> None:
+def _models(folder: Path, X: pd.DataFrame, y: NDArray[Any]) -> None:
     import lightgbm
     import skops.io
     import torch
@@ -89,11 +95,3 @@ def _models(folder: Path, X: pd.DataFrame, y: np.ndarray) -> None:
     lightgbm.train(options, lightgbm.Dataset(X, truth), 3).save_model(folder / "model.txt")
     network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
     torch.jit.script(network).save(str(folder / "model.pt"))
-
-
-def as_json(text: str) -> Any:
-    """Read JSON; None if it is none."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None

@@ -76,8 +76,7 @@ def _differs(case: Case, fitted: cp.Explainer, expected: object) -> int:
 
 def _compare(case: Case, fitted: cp.Explainer, expected: object, who: str, wrong: list[str]) -> None:
     try:
-        for _ in range(3):
-            if _answers(case, fitted) != expected:
-                wrong.append(f"{who} got other answers than alone")
+        if not all(_answers(case, fitted) == expected for _ in range(3)):
+            wrong.append(f"{who} got other answers than alone")
     except Exception as error:
         wrong.append(f"{who}: {error!r}")

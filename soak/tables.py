@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+from numpy.typing import NDArray
 
 import counterpoint as cp
 
@@ -19,6 +20,9 @@ NUMERIC = ("real", "whole", "holes")
 KINDS = (*NUMERIC, "truth", "word", "grade", "word holes", "same")
 
 
+Model = Callable[[Any], NDArray[Any]]
+
+
 @dataclass
 class Case:
     """One question to one explainer, with all that an answer is judged by."""
@@ -26,7 +30,7 @@ class Case:
     known: Any
     asked: Any
     kinds: list[str]
-    model: Callable[[Any], np.ndarray]
+    model: Model
     explainer: cp.Explainer
     fit: dict[str, Any] = field(default_factory=dict)
     ask: dict[str, Any] = field(default_factory=dict)
@@ -78,9 +82,7 @@ def _column(rng: np.random.Generator, kind: str, size: int) -> list[Any]:
     if kind in ("real", "holes"):
         scale = float(10.0 ** rng.integers(-3, 6))
         values = [round(float(v), 3) * scale for v in rng.standard_t(3, size)]
-        return [
-            None if gap and kind == "holes" and i > 1 else v for i, (v, gap) in enumerate(zip(values, gaps))
-        ]
+        return _holed(values, gaps, 2) if kind == "holes" else values
     if kind == "whole":
         top = int(rng.choice([2, 12, 100_000]))
         return [int(v) for v in rng.integers(-top, top + 1, size)]
@@ -91,7 +93,13 @@ def _column(rng: np.random.Generator, kind: str, size: int) -> list[Any]:
     if kind == "same":
         return [7] * size
     words = [str(v) for v in rng.choice(WORDS[: int(rng.integers(2, 8))], size)]
-    return [None if gap and kind == "word holes" and i else v for i, (v, gap) in enumerate(zip(words, gaps))]
+    return _holed(words, gaps, 1) if kind == "word holes" else words
+
+
+def _holed(values: list[Any], gaps: list[bool], kept: int) -> list[Any]:
+    """Leave out some values, but none of the first."""
+    some = [None if gap else value for value, gap in zip(values, gaps, strict=True)]
+    return values[:kept] + some[kept:]
 
 
 def _table(form: str, kinds: list[str], columns: list[list[Any]]) -> Any:
@@ -123,9 +131,7 @@ def _number(cell: Any, kind: str) -> float:
     return float(WORDS.index(cell)) if kind.startswith("word") else float(cell)
 
 
-def _model(
-    rng: np.random.Generator, columns: list[list[Any]], kinds: list[str]
-) -> Callable[[Any], np.ndarray]:
+def _model(rng: np.random.Generator, columns: list[list[Any]], kinds: list[str]) -> Model:
     """Draw a model that looks at single cells, so that nothing depends on what else is in a batch."""
     tests = []
     for _ in range(int(rng.integers(1, 4))):
@@ -147,7 +153,7 @@ def _model(
             return float(sum(is_met for _, is_met in met) % 2)
         return sum(weight for weight, is_met in met if is_met)
 
-    def model(table: Any) -> np.ndarray:
+    def model(table: Any) -> NDArray[Any]:
         scores = [score(row) for row in cells(table)]
         if style == "score":
             return np.array(scores, dtype=float)
@@ -200,7 +206,7 @@ def _range(rng: np.random.Generator, kind: str, column: list[Any]) -> tuple[Any,
     return tuple(held[int(i)] for i in rng.permutation(len(held))[:count])
 
 
-def _question(rng: np.random.Generator, labels: np.ndarray, width: int) -> dict[str, Any]:
+def _question(rng: np.random.Generator, labels: NDArray[Any], width: int) -> dict[str, Any]:
     ask: dict[str, Any] = {}
     if labels.dtype.kind == "f":
         low, high = np.sort(rng.choice(labels, 2)).tolist()

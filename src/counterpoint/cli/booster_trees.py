@@ -6,6 +6,7 @@ tree's, or go round in a circle for ever.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,23 @@ def check_lightgbm(text: str) -> None:
     features = int(_fields(head).get("max_feature_idx", -1)) + 1
     for number, tree in enumerate(trees):
         _check_lightgbm_tree(_fields(tree.split("\nend of trees")[0]), number, features)
+    _check_sizes(text, _fields(head))
+    # LightGBM looks for the name of a parameter that it does not know for ever.
+    for line in text.partition("\nparameters:\n")[2].partition("\nend of parameters")[0].split("\n"):
+        if line and not re.fullmatch(r"\[[a-z0-9_]+: .*\]", line):
+            raise ValueError(f"{line[:50]!r} is not a parameter")
+
+
+def _check_sizes(text: str, head: dict[str, str]) -> None:
+    """Refuse a file whose trees do not begin where it says: LightGBM would look for the next one for ever."""
+    content = text.encode()
+    place = content.find(b"\nTree=") + 1
+    for number, size in enumerate(_whole(head.get("tree_sizes", "")).tolist()):
+        if size < 1 or content[place : place + 5] != b"Tree=":
+            raise ValueError(f"tree {number} does not begin where the file says")
+        place += size
+    if "tree_sizes" in head and not content[place:].lstrip().startswith(b"end of trees"):
+        raise ValueError("its trees do not end where the file says")
 
 
 def _check_lightgbm_tree(fields: dict[str, str], number: int, features: int) -> None:

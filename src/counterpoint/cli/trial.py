@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 # A trial may take so many seconds, and one more per megabyte of the file.
-SECONDS = 60
+SECONDS = 30
 # It may take so much memory, and further so many times the file's size.
 MEMORY, TIMES = 4 * 2**30, 50
 
