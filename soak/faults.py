@@ -73,10 +73,11 @@ class Faults:
             if file is not None and half:
                 io.FileIO.write(file, half)
             self.before(name)
-        done = real()
-        if here and self.after is not None:
-            self.after(name)
-        return done
+        try:
+            return real()
+        finally:  # also where the operation fails by itself, as removing what is not there does
+            if here and self.after is not None:
+                self.after(name)
 
 
 def die(_: str) -> None:
