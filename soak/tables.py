@@ -46,10 +46,14 @@ def draw(number: int) -> Case:
     kinds = [str(kind) for kind in rng.choice(pool, width)]
     size = int(rng.integers(15, 90))
     columns = [_column(rng, kind, size) for kind in kinds]
-    model = _model(rng, columns, kinds)
+    known = _table(form, kinds, columns)
+    for _ in range(10):  # a model that decides all alike has nothing to explain
+        model = _model(rng, columns, kinds)
+        if len(np.unique(model(known))) > 1:
+            break
     mixed = [[column[int(rng.integers(size))] for column in columns] for _ in range(int(rng.integers(1, 5)))]
     asked = [list(cells) for cells in zip(*mixed, strict=True)]
-    case = Case(_table(form, kinds, columns), _table(form, kinds, asked), kinds, model, _explainer(rng))
+    case = Case(known, _table(form, kinds, asked), kinds, model, _explainer(rng))
     case.k = int(rng.integers(1, 8))
     case.fit = _constraints(rng, kinds, columns)
     case.ask = _question(rng, model(case.known), width)
