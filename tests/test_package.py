@@ -9,7 +9,7 @@ import counterpoint
 PACKAGE = Path(counterpoint.__file__).parent
 PROJECT = PACKAGE.parents[1] / "pyproject.toml"
 # What reads like a study: peers and their pins, black boxes and their tuned settings, results and figures.
-STUDY = ("study", "peer", "tuned", "pins", "benchmark", "paper")
+STUDY = ("study", "peer", "tuned", "pins", "benchmark", "paper_signals", "paper_tables")
 
 
 def test_the_wheel_holds_only_the_package():

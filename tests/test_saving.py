@@ -332,7 +332,7 @@ def test_pickled_arrays_are_refused(saved, tmp_path):
 
 def test_other_formats_and_versions_are_refused(saved):
     change(saved, version=99)
-    with pytest.raises(ValueError, match="format version 99, but this counterpoint reads 2"):
+    with pytest.raises(ValueError, match="format version 99, but this counterpoint reads 3"):
         load(saved, refuses)
     change(saved, format="something else", version=1)
     with pytest.raises(ValueError, match="its format is 'something else'"):

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from counterpoint import testing as testing
     from counterpoint._util.damage import DamagedError
     from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
+    from counterpoint.data.constraint import Constraint, ConstraintKind
+    from counterpoint.data.costs import Cost
+    from counterpoint.data.links import implies
     from counterpoint.data.problems import InvalidError, Problem
     from counterpoint.data.schema import Feature, Schema
     from counterpoint.explainers import (
@@ -36,11 +39,13 @@ if TYPE_CHECKING:
     from counterpoint.explainers.run import IncompleteError
     from counterpoint.explanation.explanation import Explanation
     from counterpoint.explanation.explanations import Explanations
+    from counterpoint.explanation.nearest_miss import NearestMiss
+    from counterpoint.explanation.relaxation import Relaxation
     from counterpoint.explanation.shortfall import Shortfall
     from counterpoint.metrics.evaluate import evaluate
     from counterpoint.model.adapters import KerasModel, OnnxModel, TorchModel
     from counterpoint.model.blackbox import ModelError
-    from counterpoint.model.target import Between
+    from counterpoint.model.target import Between, Probability
     from counterpoint.saving import load, save
     from counterpoint.search.polish import Polish
     from counterpoint.search.task import Question, Search, Task
@@ -60,11 +65,12 @@ __version__ = "0.1.0"
 # fmt: off
 __all__ = [
     "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SPARSE", "VARIED", "Autoencoder", "Between",
-    "BruteForce", "CaseBased", "Codec", "DamagedError", "Ensemble", "Evolution", "Explainer", "Explanation",
-    "Explanations", "Feature", "Guided", "Identity", "IncompleteError", "InvalidError", "KerasModel",
-    "Kernel", "ModelError", "Neighbours", "OnnxModel", "Polish", "Problem", "Question", "Schema",
-    "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets",
-    "evaluate", "explain", "load", "save", "testing",
+    "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost", "DamagedError", "Ensemble",
+    "Evolution", "Explainer", "Explanation", "Explanations", "Feature", "Guided", "Identity", "IncompleteError",
+    "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss", "Neighbours", "OnnxModel",
+    "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema", "Search", "Selection",
+    "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate", "explain",
+    "implies", "load", "save", "testing",
 ]
 # fmt: on
 
@@ -72,6 +78,9 @@ __all__ = [
 _NAMES = {
     "_util.damage": "DamagedError",
     "codecs": "Autoencoder Codec Identity Kernel PCA",
+    "data.costs": "Cost",
+    "data.constraint": "Constraint ConstraintKind",
+    "data.links": "implies",
     "data.problems": "InvalidError Problem",
     "data.schema": "Feature Schema",
     "explainers": "BruteForce CaseBased Evolution Explainer Guided Neighbours Sphere Tree",
@@ -79,11 +88,13 @@ _NAMES = {
     "explainers.run": "IncompleteError",
     "explanation.explanation": "Explanation",
     "explanation.explanations": "Explanations",
+    "explanation.nearest_miss": "NearestMiss",
+    "explanation.relaxation": "Relaxation",
     "explanation.shortfall": "Shortfall",
     "metrics.evaluate": "evaluate",
     "model.adapters": "KerasModel OnnxModel TorchModel",
     "model.blackbox": "ModelError",
-    "model.target": "Between",
+    "model.target": "Between Probability",
     "saving": "load save",
     "search.polish": "Polish",
     "search.task": "Question Search Task",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -25,19 +25,22 @@ from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
 from counterpoint.data import plain as storage
 from counterpoint.data.distance import Distance, Euclidean
 from counterpoint.data.known import Population
+from counterpoint.data.problems import listed
 from counterpoint.data.schema import Schema
+from counterpoint.data.search_distance import Judge, Mixed
 from counterpoint.data.stored import check_codec, check_known, check_parameters
 from counterpoint.data.types import Labels, Rows
 from counterpoint.explainers import Explainer
 from counterpoint.explainers.fitting import Fitted
 from counterpoint.model.blackbox import BlackBox
+from counterpoint.model.follows import Follows, Function
 from counterpoint.model.representation import Direct, Instances, Through, View
 from counterpoint.search.polish import Polish
 from counterpoint.search.task import Rule
 from counterpoint.selection.selection import Selection
 
 FORMAT = "counterpoint explainer"
-VERSION = 2
+VERSION = 3
 TEXT = "explainer.json"
 
 # The model of a loaded explainer is asked about at most this many known instances, to check that it is right.
@@ -45,7 +48,7 @@ ASKED = 100
 
 # Codecs that are saved with what they learned, and parameters that are objects other than explainers.
 SAVED_CODECS = (Identity, Kernel, PCA, Autoencoder)
-PARTS = (Polish, Selection, *SAVED_CODECS)
+PARTS = (Polish, Selection, Mixed, Judge, *SAVED_CODECS)
 
 # Stands for a custom codec.
 OWN = {"codec": "own"}
@@ -99,7 +102,12 @@ def save(explainer: Explainer, path: str | os.PathLike[str]) -> None:
 
 
 def load(
-    path: str | os.PathLike[str], model: Any, *, rule: Rule | None = None, codec: Codec | None = None
+    path: str | os.PathLike[str],
+    model: Any,
+    *,
+    rule: Rule | None = None,
+    follows: Mapping[Any, Function] | None = None,
+    codec: Codec | None = None,
 ) -> Explainer:
     """Load a fitted explainer that `save` wrote; it gives the same answers as the original.
 
@@ -112,6 +120,8 @@ def load(
         instances, to check that its decisions are the same.
     rule
         The user's test of candidates; required if the saved explainer had one.
+    follows
+        The functions of columns that follow others; required if the saved explainer had some.
     codec
         The fitted custom codec; required if the saved explainer had one. The codecs of this library are saved
         in the file.
@@ -133,6 +143,7 @@ def load(
         )
     if rule is not None and not callable(rule):
         raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")
+    computed = _follows(path, saved.schema, follows)
     view = saved.view(path, codec)
     asked = _asked(saved.known.rows)
     try:
@@ -143,7 +154,18 @@ def load(
         raise _unreadable(path, error) from error
     blackbox = BlackBox(model, view, example)
     _check_model(blackbox.about(_nowhere(view)).predict(asked), saved.said)
-    return saved.explainer.keep(Fitted(blackbox, saved.known, rule))
+    return saved.explainer.keep(Fitted(blackbox, saved.known, rule, follows=computed))
+
+
+def _follows(path: Any, schema: Schema, follows: Mapping[Any, Function] | None) -> Follows | None:
+    """Read the functions of columns that follow others, which are not in the file."""
+    names = {feature.name for feature in schema.features if feature.follows}
+    if names != set(follows or ()):
+        raise ValueError(
+            f"The explainer in {path} was fitted with functions for {listed(sorted(names, key=str))}, which "
+            f"are not in the file, got {listed(list(follows or ()))}; give follows= again."
+        )
+    return Follows.of(follows, schema) if follows else None
 
 
 @dataclass(frozen=True)

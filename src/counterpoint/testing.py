@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from operator import eq, ge, gt, le, lt
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from counterpoint.data.costs import Cost
 from counterpoint.data.distance import changed
+from counterpoint.data.links import Compares, Link, implies
 from counterpoint.data.schema import Feature, Schema
 from counterpoint.data.types import Rows
 from counterpoint.explainers.base import Explainer
@@ -237,9 +240,16 @@ def _keeps_constraints(trial: _Trial) -> Iterator[str]:
                 if broken := _broken(feature, old, new):
                     values = f"from {feature.label(old)!r} to {feature.label(new)!r}"
                     yield f"counterfactual {i + 1} of {where} moves {feature.name!r} {values}, but {broken}"
-        most, counts = trial.problem.max_changes, changed(rows, answer.row).sum(axis=1)
+        follows = np.array([feature.follows for feature in trial.schema.features])
+        most, counts = trial.problem.max_changes, (changed(rows, answer.row) & ~follows).sum(axis=1)
         if most is not None and (counts > most).any():
             yield f"a counterfactual of {where} changes {counts.max()} features, but max_changes is {most}"
+        for link in answer.schema.links:
+            for i, row in enumerate(rows):
+                if not _keeps(
+                    link, {f.name: f.label(v) for f, v in zip(answer.schema.features, row, strict=True)}
+                ):
+                    yield f"counterfactual {i + 1} of {where} breaks the link {link}: {_say(trial, row)}"
         rule = trial.problem.constraints.get("rule")
         if rule and len(rows) and not np.all(rule(answer.counterfactuals, answer.x)):
             yield f"a counterfactual of {where} breaks the rule"
@@ -251,12 +261,24 @@ def _broken(feature: Feature, old: float, new: float) -> str | None:
     if feature.immutable:
         return None if same else "it is immutable"
     was, now = feature.label(old), feature.label(new)
+    if feature.follows:
+        return _outside(feature, now, new)
+    if not feature.may_change:
+        return None if same else "it never changes"
     if same:
-        return _outside(feature, now)
+        return _outside(feature, now, new)
     if old == new or (np.isnan(old) and np.isnan(new)):
         return "it is x's own value, but not written as x has it"
-    if feature.direction and (was is None or now is None or (new - old) * feature.direction < 0):
-        return f"it may only {'rise' if feature.direction > 0 else 'fall'}"
+    if (feature.never_falls or feature.never_rises) and (was is None or now is None):
+        return "it is one-way, and has no value"
+    if (feature.never_falls and new < old) or (feature.never_rises and new > old):
+        return f"it may only {'rise' if feature.never_falls else 'fall'}"
+    if feature.max_change is not None and not abs(new - old) <= min(
+        feature.reach[0], feature.reach[1] * abs(old) if np.isfinite(feature.reach[1]) else np.inf
+    ):
+        return f"it may change by at most {feature.max_change}"
+    if feature.is_categorical and np.isinf(feature.cost.of(was, now, new > old)):
+        return "this change never happens"
     if now is None:
         return None if feature.may_lose and was is not None else "it may not go missing"
     if feature.is_categorical:
@@ -269,12 +291,32 @@ def _broken(feature: Feature, old: float, new: float) -> str | None:
     return None if abs(steps - round(steps)) <= 1e-6 * max(1, abs(steps)) else f"its step is {feature.step}"
 
 
-def _outside(feature: Feature, value: Any) -> str | None:
+def _keeps(link: Link, values: dict[Any, Any]) -> bool:
+    """Tell whether values keep a link between columns; a missing number breaks no comparison."""
+    if isinstance(link, Compares):
+        left, right = values[link.left], values[link.right]
+        return left is None or right is None or _COMPARE[link.operator](left, right)
+    return not all(_has(values, *each) for each in link.when) or all(
+        _has(values, *each) for each in link.then
+    )
+
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq}
+
+
+def _has(values: dict[Any, Any], name: Any, wanted: tuple[Any, ...]) -> bool:
+    value = values[name]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return bool(wanted[0] <= value <= wanted[-1])
+    return value in wanted
+
+
+def _outside(feature: Feature, value: Any, number: float) -> str | None:
     """Say which of the user's ranges a value lies outside of; a missing value lies inside every range."""
     if feature.range is None or value is None:
         return None
     low, high = (feature.range[0], feature.range[-1])
-    inside = feature.allows(value) if feature.is_categorical else low <= value <= high
+    inside = feature.allows(value) if feature.is_categorical else low <= number <= high
     return None if inside else f"its range is {feature.range}"
 
 
@@ -369,6 +411,13 @@ def _problems(seed: int) -> Iterator[_Problem]:
         "ranges": {"income": (0, 120), "job": ["none", "clerk", "smith"]},
         "increase": ["age", "school"],
         "decrease": ["amount"],
+        "costs": {
+            "school": 3,
+            "income": Cost(up=1, down=np.inf),
+            "job": Cost(changes={("none", "smith"): 2}),
+        },
+        "max_change": {"age": 10, "amount": "80%"},
+        "links": [implies(job="clerk", then={"school": ["secondary", "college"]}), "age <= amount"],
         "rule": lambda table, x: table["amount"] <= 100 * table["income"],
     }
     yield _Problem("loans", _grant, loans, some, 4, bounds, max_changes=3)

@@ -25,8 +25,8 @@ ACCURACIES = pd.DataFrame({"set": ["mnist"], "black_box": ["network"], "accuracy
 
 
 def table(**ours: float) -> pd.DataFrame:
-    others = [cells(name, PLACES) for name in ("ECE_K7", *PEERS)]
-    return pd.concat([cells("ECE", PLACES, **ours), *others], ignore_index=True)
+    others = [cells(name, PLACES) for name in ("Counterpoint K7", *PEERS)]
+    return pd.concat([cells("Counterpoint", PLACES, **ours), *others], ignore_index=True)
 
 
 # --- claims ----------------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ def test_the_best_mean_rank_by_all_metrics_and_by_the_plotted_ones() -> None:
     assert (by_all.runs, plotted.runs) == ("overall", "plotted")
     # Two sets and two k; act would be size once more.
     assert (by_all.test.runs, plotted.test.runs) == (4 * 9, 4 * len(PLOTTED))
-    assert by_all.test.methods[0] == "ECE"
+    assert by_all.test.methods[0] == "Counterpoint"
 
 
 def test_first_by_all_metrics_but_not_by_the_plotted_ones_is_no_win() -> None:
@@ -50,12 +50,14 @@ def test_first_by_all_metrics_but_not_by_the_plotted_ones_is_no_win() -> None:
 
 def test_actionability_counts_for_nothing() -> None:
     found = claims_on_signals(table(act=9.0))
-    assert found.overall[0].test.rank("ECE") == found.overall[0].test.rank("CEM")
+    assert found.overall[0].test.rank("Counterpoint") == found.overall[0].test.rank("CEM")
 
 
 def test_claims_need_results_of_ours() -> None:
-    with pytest.raises(ValueError, match="about 'ECE', which has no results"):
-        claims_on_signals(pd.concat([failed("ECE", PLACES), cells("CEM", PLACES)], ignore_index=True))
+    with pytest.raises(ValueError, match="about 'Counterpoint', which has no results"):
+        claims_on_signals(
+            pd.concat([failed("Counterpoint", PLACES), cells("CEM", PLACES)], ignore_index=True)
+        )
 
 
 # --- the paper -------------------------------------------------------------------------------------------
@@ -68,20 +70,24 @@ def judged(results: pd.DataFrame, start: str) -> Statement:
 
 
 def test_who_is_fastest() -> None:
-    quick = [rows(name, runtime=0.1) for name in ("CEGP", "ECE_I", "ECE_K4")]
-    slow = [rows(name, runtime=1.0) for name in ("ECE", "ECE_K7", "CEM", "WACH")]
+    quick = [rows(name, runtime=0.1) for name in ("CEGP", "ECE_I (paper)", "ECE_K4 (paper)")]
+    slow = [
+        rows(name, runtime=1.0) for name in ("Counterpoint", "ECE (paper)", "ECE_K7 (paper)", "CEM", "WACH")
+    ]
     assert judged(study(*quick, *slow), "CEGP, ECE_I and ECE_K4").verdict == "holds"
     quick[0] = rows("CEGP", runtime=5.0)
     assert judged(study(*quick, *slow), "CEGP, ECE_I and ECE_K4").verdict == "in part"
-    assert judged(study(*quick, *slow), "The autoencoder").measured.startswith("✓ ECE_I 0.10, ECE 1.00")
+    assert judged(study(*quick, *slow), "The autoencoder").measured.startswith(
+        "✓ ECE_I (paper) 0.10, ECE (paper) 1.00"
+    )
 
 
-def test_ours_rank_before_every_peer() -> None:
+def test_the_papers_rank_before_every_peer() -> None:
     better = {"size": 1.0, "impl": 0.1, "dipo": 0.9, "runtime": 0.1}
-    ours = [rows(name, **better) for name in ("ECE", "ECE_I")]
-    peers = [rows(name) for name in PEERS]
+    ours = [rows(name, **better) for name in ("ECE (paper)", "ECE_I (paper)")]
+    peers = [rows(name) for name in ("Counterpoint", *PEERS)]
     assert judged(study(*ours, *peers), "ECE and its variants").verdict == "holds"
-    weak = rows("ECE_I", size=0.1, impl=0.9, dipo=0.1, runtime=0.9)
+    weak = rows("ECE_I (paper)", size=0.1, impl=0.9, dipo=0.1, runtime=0.9)
     assert judged(study(ours[0], weak, *peers), "ECE and its variants").verdict == "in part"
 
 
@@ -89,11 +95,13 @@ def test_ours_rank_before_every_peer() -> None:
 
 
 def test_the_page_of_images_shows_nine_metrics_and_no_settings(tmp_path: Path) -> None:
-    results = study(*(rows(name, "network") for name in ("ECE", "ECE_I", *PEERS)))
+    results = study(
+        *(rows(name, "network") for name in ("Counterpoint", "Counterpoint I", "ECE (paper)", *PEERS))
+    )
     html = page.write(TOPICS["images"], results, ACCURACIES, tmp_path, "a command").read_text("utf-8")
     assert "Counterfactual explainers on images" in html
     assert "nine metrics" in html
-    assert "ECE has the best mean rank of the methods compared" in html
+    assert "Counterpoint has the best mean rank of the methods compared" in html
     assert "one of our settings" not in html
     assert "the Euclidean distance over all cells" in html
     assert {path.stem for path in (tmp_path / "figures").iterdir()} == {
@@ -108,7 +116,9 @@ def test_a_gallery_has_a_picture_for_each_answer_that_flips(
     some = scene(2)
     monkeypatch.setattr(runner, "scene_of", lambda *_: some)
     monkeypatch.setattr(gallery, "scene_of", lambda *_: some)
-    plan = replace(Plan.small("series"), sets=("power",), methods=("ECE_I", "CEM"), instances=2, ks=(1, 5))
+    plan = replace(
+        Plan.small("series"), sets=("power",), methods=("Counterpoint I", "CEM"), instances=2, ks=(1, 5)
+    )
     for job in plan.jobs():
         path = runner.path_of(plan, tmp_path, job)
         answers = [some.X[:1, ::-1], some.X[1:2]] if job.k == 1 else [some.X[:0], some.X[:0]]
@@ -122,7 +132,7 @@ def test_a_gallery_has_a_picture_for_each_answer_that_flips(
     assert titles.count(flips) >= 2
     html = page.write(
         TOPICS["series"],
-        study(rows("ECE_I"), rows("CEM")),
+        study(rows("Counterpoint I"), rows("CEM")),
         ACCURACIES,
         tmp_path,
         "a command",
@@ -137,8 +147,8 @@ def test_tables_have_no_gallery(tmp_path: Path) -> None:
 
 
 def test_ours_are_asked_for_each_k_and_peers_with_one_answer_once() -> None:
-    plan = replace(Plan.small("series"), sets=("power",), methods=("ECE_K4", "CEM"))
+    plan = replace(Plan.small("series"), sets=("power",), methods=("Counterpoint K4", "CEM"))
     assert [(job.method, job.k) for job in plan.jobs()] == [
-        *(("ECE_K4", k) for k in (1, 5, 10, 15)),
+        *(("Counterpoint K4", k) for k in (1, 5, 10, 15)),
         ("CEM", 1),
     ]

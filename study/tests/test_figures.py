@@ -30,7 +30,9 @@ def usual_and_a_base() -> list[list[dict[str, Any]]]:
 
 
 def everyone() -> list[list[dict[str, Any]]]:
-    ours = rows("ECE", dipo=0.9, runtime=0.01) + rows("ECE", "network", dipo=0.9, runtime=0.01)
+    ours = rows("Counterpoint", dipo=0.9, runtime=0.01) + rows(
+        "Counterpoint", "network", dipo=0.9, runtime=0.01
+    )
     theirs = [rows(name, box) for name in OTHERS for box in ("forest", "network")]
     gradient = rows("DiCE gradient", "network") + failure("DiCE gradient", "networks <only>")
     return [ours, *theirs, gradient]
@@ -61,16 +63,18 @@ def test_ten_plots_in_the_papers_order_say_which_way_is_better() -> None:
 
 
 def test_a_line_is_the_mean_over_sets_and_black_boxes() -> None:
-    results = study(rows("ECE", size=1.0), rows("ECE", "network", size=0.5), failure("FAT", "no"))
+    results = study(
+        rows("Counterpoint", size=1.0), rows("Counterpoint", "network", size=0.5), failure("FAT", "no")
+    )
     (line,) = figures.lines(ranks.means(results)).axes[0].lines
-    assert line.get_label() == "ECE"
+    assert line.get_label() == "Counterpoint"
     assert list(line.get_ydata()) == [0.75, 0.75]
     assert list(line.get_xdata()) == [1, 5]
 
 
 def test_neighbouring_ks_do_not_mix() -> None:
     ks = (1, 2, 3, 4, 5, 8, 10, 12, 14, 16, 18, 20)
-    size = figures.lines(ranks.means(study(rows("ECE", ks=ks), rows("FAT", ks=ks)))).axes[0]
+    size = figures.lines(ranks.means(study(rows("Counterpoint", ks=ks), rows("FAT", ks=ks)))).axes[0]
     for line in size.lines:
         assert np.abs(np.asarray(line.get_xdata(), dtype=float) - ks).max() <= 0.3 + 1e-9
     assert [tick.get_text() for tick in size.get_xticklabels()] == ["1", "3", "5", "10", "14", "18"]
@@ -80,7 +84,7 @@ def test_every_method_that_ran_has_a_line_and_a_place_in_the_legend() -> None:
     figure = figures.lines(ranks.means(usual()))
     drawn = {str(line.get_label()) for line in figure.axes[0].lines}
     named = {text.get_text() for artist in figure.artists for text in artist.get_texts()}
-    assert drawn == named == {"ECE", *OTHERS, "DiCE gradient"}
+    assert drawn == named == {"Counterpoint", *OTHERS, "DiCE gradient"}
 
 
 def test_methods_are_told_apart_without_colour() -> None:
@@ -90,7 +94,7 @@ def test_methods_are_told_apart_without_colour() -> None:
     assert len(set(looks)) == len(looks)
     by_marker = [(style.line, style.marker, style.hollow, style.width) for style in STYLES.values()]
     assert len(set(by_marker)) == len(by_marker)
-    assert max(STYLES, key=lambda name: STYLES[name].width) == "ECE"
+    assert max(STYLES, key=lambda name: STYLES[name].width) == "Counterpoint"
 
 
 @pytest.mark.parametrize(
@@ -106,13 +110,13 @@ def test_methods_are_told_apart_without_colour() -> None:
 def test_values_far_apart_are_on_a_logarithmic_axis(
     metric: str, values: tuple[float, ...], scale: str
 ) -> None:
-    each = zip(["ECE", "FAT", "CEM", "CEML"], values, strict=True)
+    each = zip(["Counterpoint", "FAT", "CEM", "CEML"], values, strict=True)
     figure = figures.lines(ranks.means(study(*(rows(name, **{metric: value}) for name, value in each))))
     assert figure.axes[ranks.NAMES.index(metric)].get_yscale() == scale
 
 
 def test_a_metric_that_nobody_has_and_a_single_k_can_be_drawn() -> None:
-    results = study(rows("ECE", ks=(3,), inst=NAN), rows("a stranger", ks=(3,), inst=NAN))
+    results = study(rows("Counterpoint", ks=(3,), inst=NAN), rows("a stranger", ks=(3,), inst=NAN))
     figures.lines(ranks.means(results)).draw_without_rendering()
 
 
@@ -121,11 +125,11 @@ def test_a_metric_that_nobody_has_and_a_single_k_can_be_drawn() -> None:
 
 def test_the_diagram_names_everyone_and_draws_a_bar_a_group() -> None:
     test = ranks.CriticalDifference(
-        ("ECE", "a", "b", "c"), (1.1, 2.0, 2.9, 4.0), 20, 0.001, 1.25, (("a", "b"), ("b", "c"))
+        ("Counterpoint", "a", "b", "c"), (1.1, 2.0, 2.9, 4.0), 20, 0.001, 1.25, (("a", "b"), ("b", "c"))
     )
     figure = figures.diagram(test)
     shown = texts(figure)
-    assert {"ECE  1.10", "a  2.00", "2.90  b", "4.00  c", "critical difference 1.25"} <= set(shown)
+    assert {"Counterpoint  1.10", "a  2.00", "2.90  b", "4.00  c", "critical difference 1.25"} <= set(shown)
     bars = [line for line in figure.axes[0].lines if line.get_linewidth() > 3]
     ends = [np.asarray(bar.get_xdata(), dtype=float) for bar in bars]
     assert [list(end.round(1)) for end in ends] == [[2.0, 2.9], [2.9, 4.0]]
@@ -133,14 +137,14 @@ def test_the_diagram_names_everyone_and_draws_a_bar_a_group() -> None:
 
 
 def test_the_heat_map_shows_each_mean_rank() -> None:
-    table = pd.DataFrame({"size": [1.0, 2.0], "overall": [1.25, 1.75]}, index=["ECE", "FAT"])
+    table = pd.DataFrame({"size": [1.0, 2.0], "overall": [1.25, 1.75]}, index=["Counterpoint", "FAT"])
     figure = figures.heat(table)
     assert texts(figure) == ["1.0", "1.2", "2.0", "1.8"]
-    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["ECE", "FAT"]
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["Counterpoint", "FAT"]
 
 
 def test_a_figure_is_saved_twice_and_always_alike(tmp_path: Path) -> None:
-    table = pd.DataFrame({"size": [1.0, 2.0], "overall": [1.25, 1.75]}, index=["ECE", "FAT"])
+    table = pd.DataFrame({"size": [1.0, 2.0], "overall": [1.25, 1.75]}, index=["Counterpoint", "FAT"])
     first = figures.save(figures.heat(table), tmp_path / "new", "heat")
     assert (tmp_path / "new" / "heat.png").read_bytes().startswith(b"\x89PNG")
     assert first == (tmp_path / "new" / "heat.svg").read_text("utf-8")
@@ -194,7 +198,7 @@ def test_figures_and_tables_are_files_too(folder: Path) -> None:
         f"{n}.{e}" for n in names for e in ("png", "svg")
     }
     tables = {"accuracy", "cells", "failures", "methods", "paper", "mean_ranks", "mean_ranks_limited"}
-    tables |= {"claim_overall", "claim_settings", "claim_metrics"}
+    tables |= {"claim_overall", "claim_settings", "claim_metrics", "summary"}
     assert {path.name for path in (folder / "tables").iterdir()} == {
         f"{n}.{e}" for n in tables for e in ("csv", "md")
     }
@@ -211,10 +215,10 @@ def test_a_markdown_table_can_be_pasted(folder: Path) -> None:
 def test_the_cells_have_all_means_in_full(folder: Path) -> None:
     cells = pd.read_csv(folder / "tables" / "cells.csv")
     assert len(cells) == 7 * 2 * 2 * 2
-    assert list(cells) == [*ranks.CELL, "instances", "valid", "errors", *ranks.NAMES]
+    assert list(cells) == [*ranks.CELL, "instances", "valid", "errors", *ranks.NAMES, "batched"]
 
 
-@pytest.mark.parametrize("methods", [["ECE", "FAT"], ["CEM"]], ids=" ".join)
+@pytest.mark.parametrize("methods", [["Counterpoint", "FAT"], ["CEM"]], ids=" ".join)
 def test_few_methods_make_a_page_too(methods: list[str], tmp_path: Path) -> None:
     path = page.write(
         TABLES, study(*(rows(name, ks=(1,)) for name in methods)), ACCURACIES, tmp_path, COMMAND

@@ -33,6 +33,9 @@ def test_results_have_a_row_for_each_instance_of_each_cell(studied: tuple[Path, 
         ("german", "forest", method, k): 3 for method in ("BCE-N", "CBCE") for k in (1, 3)
     }
     assert (results.runtime > 0).all()
+    assert (results.batched > 0).all()
+    assert (results.groupby(["method", "k"]).runtime.nunique() == 3).all()  # each is timed alone
+    assert (results.groupby(["method", "k"]).batched.nunique() == 1).all()
     assert results.error.isna().all()
 
 
@@ -61,7 +64,7 @@ def test_a_study_that_was_stopped_goes_on(studied: tuple[Path, pd.DataFrame], tm
     before = kept.stat().st_mtime_ns
     again = runner.run(SMALL, tmp_path, cores=1)
     assert kept.stat().st_mtime_ns == before
-    timed = ["runtime", "cpu"]
+    timed = ["runtime", "cpu", "batched"]
     pd.testing.assert_frame_equal(again.drop(columns=timed), results.drop(columns=timed))
 
 
@@ -122,7 +125,9 @@ def test_a_cell_of_tables_reads_back_as_it_was_written(tmp_path: Path) -> None:
 
 def test_a_cell_of_arrays_reads_back_as_it_was_written(tmp_path: Path) -> None:
     two, none = np.arange(12, dtype=np.float32).reshape(2, 2, 3) / 7, np.empty((0, 2, 3), dtype=np.float32)
-    score = Score(2, 1, 0, Measures(1, 1, 0.25, 0.5, 0.5, 0, 0, 0.75))
+    score = Score(
+        2, 1, 0, Measures(1, 1, 0.25, 0.5, 0.5, 0, 0, 0.75), Measures(1, 1, 0.125, 0.5, 0.5, 0, 0, 0.5)
+    )
     kept = cells.SignalCells((2, 3), np.dtype(np.float32))
     kept.save(tmp_path / "one.npz", cells.Done(Run([none, two, none], [two], [COST]), {5: [score]}))
     back = kept.load(tmp_path / "one.npz")
@@ -133,6 +138,7 @@ def test_a_cell_of_arrays_reads_back_as_it_was_written(tmp_path: Path) -> None:
     assert np.array_equal(back.run.alike[0], two)
     assert back.run.costs == [COST]
     assert back.scores[5][0].measures.dipo == 0.75
+    assert back.scores[5][0].quantiles.dipo == 0.5
     assert [path.name for path in tmp_path.iterdir()] == ["one.npz"]
     assert kept.load(tmp_path / "two.npz") is None
 

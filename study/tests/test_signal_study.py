@@ -109,7 +109,11 @@ def test_of_few_all_are_known() -> None:
 
 
 def test_everyone_of_the_paper_is_there() -> None:
-    assert list(ON_IMAGES) == ["ECE", "ECE_I", "ECE_K4", "ECE_K7", "CEM", "CEGP", "WACH"]
+    assert list(ON_IMAGES) == [
+        *("Counterpoint", "Counterpoint I", "Counterpoint K4", "Counterpoint K7"),
+        *("ECE (paper)", "ECE_I (paper)", "ECE_K4 (paper)", "ECE_K7 (paper)"),
+        *("CEM", "CEGP", "WACH"),
+    ]
     assert set(ON_IMAGES) < set(ON_SERIES)
 
 
@@ -126,9 +130,10 @@ def test_our_ensemble_answers_with_arrays_that_flip() -> None:
 def test_a_set_may_have_a_codec_of_its_own() -> None:
     method = OwnOnSignals("ours", cp.Ensemble(codec=cp.Kernel(4)), {"toy": cp.Kernel(2)})
     assert method.fitted(scene(), seed=0).codec.window == 2
-    power = ON_SERIES["ECE_K4"]
-    assert isinstance(power, OwnOnSignals)
-    assert power.codecs["power"].window == 2
+    for name in ("Counterpoint K4", "ECE_K4 (paper)"):
+        power = ON_SERIES[name]
+        assert isinstance(power, OwnOnSignals)
+        assert power.codecs["power"].window == 2
 
 
 @dataclass

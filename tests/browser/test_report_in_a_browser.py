@@ -15,7 +15,7 @@ import counterpoint as cp
 from counterpoint import report
 
 SECTIONS = {
-    "one": {"HEADER", "todo", "answer", "map", "measures"},
+    "one": {"HEADER", "decisions", "answer", "map", "measures"},
     "many": {"HEADER", "features", "costs", "without", "groups"},
 }
 

@@ -95,7 +95,7 @@ def test_models_that_are_none(refused, name):
             "columns:\n  age: {frozen: true}",
             "columns.age has the unknown keys ['frozen']. Known: ['kind', 'range',",
         ),
-        ("immutable: [age]", "the file has the unknown keys ['immutable']. Known: ['columns']"),
+        ("immutable: [age]", "the file has the unknown keys ['immutable']. Known: ['columns', 'onehot',"),
         ("columns:\n  age: {immutable: maybe}", "columns.age.immutable must be true or false, got 'maybe'"),
         ("columns:\n  age: {kind: whole}", "must be one of ['number', 'category'], got 'whole'"),
         ("columns:\n  age: {range: 3}", "must be a list of values, got 3"),

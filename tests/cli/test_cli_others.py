@@ -12,7 +12,7 @@ import pytest
 
 from counterpoint import datasets
 from counterpoint.cli import main
-from counterpoint.cli.constraints import read_limits
+from counterpoint.cli.constraints_file import read_limits
 from counterpoint.cli.datasets import listed
 from counterpoint.cli.schema import draft
 

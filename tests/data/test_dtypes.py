@@ -99,6 +99,14 @@ KEPT = {
     **with_and_without("polars Decimal", polars_column, pl.Decimal(10, 2), MONEY),
     **with_and_without("polars Binary", polars_column, pl.Binary, [b"a", b"b"]),
     **with_and_without("polars Object", polars_column, pl.Object, [(1, 2), (1, 3)]),
+    **with_and_without("datetime", pandas_column, "datetime64[ns]", MOMENTS, pd.NaT),
+    **with_and_without("datetime with zone", pandas_column, "datetime64[us, UTC]", DAYS, pd.NaT),
+    **with_and_without("object of dates", pandas_column, object, DAYS),
+    "object of all date marks": pandas_column(object, [*DAYS, None, pd.NaT, np.nan]),
+    **with_and_without("arrow date", arrow_column, pa.date32(), DAYS),
+    **with_and_without("polars Date", polars_column, pl.Date, DAYS),
+    **with_and_without("category of dates", pandas_column, "category", MOMENTS),
+    **with_and_without("polars Datetime of days", polars_column, pl.Datetime("ms"), DAYS),
 }
 
 # They hold nothing that could change.
@@ -110,17 +118,11 @@ EMPTY = {
 
 # They are known as such, but cannot change.
 DATED = {
-    **with_and_without("datetime", pandas_column, "datetime64[ns]", MOMENTS, pd.NaT),
-    **with_and_without("datetime with zone", pandas_column, "datetime64[us, UTC]", DAYS, pd.NaT),
     **with_and_without("timedelta", pandas_column, "timedelta64[s]", SPANS, pd.NaT),
     **with_and_without("period", pandas_column, "period[M]", PERIODS, pd.NaT),
-    **with_and_without("object of dates", pandas_column, object, DAYS),
-    "object of all date marks": pandas_column(object, [*DAYS, None, pd.NaT, np.nan]),
-    **with_and_without("arrow date", arrow_column, pa.date32(), DAYS),
     **with_and_without("arrow timestamp", arrow_column, pa.timestamp("us", "UTC"), [MOMENT]),
     **with_and_without("arrow duration", arrow_column, pa.duration("us"), [dt.timedelta(1)]),
     **with_and_without("arrow time", arrow_column, pa.time64("us"), [dt.time(12)]),
-    **with_and_without("polars Date", polars_column, pl.Date, DAYS),
     **with_and_without("polars Datetime", polars_column, pl.Datetime("ms", "Europe/Vienna"), [MOMENT]),
     **with_and_without("polars Duration", polars_column, pl.Duration, [dt.timedelta(1)]),
     **with_and_without("polars Time", polars_column, pl.Time, [dt.time(12)]),
@@ -135,16 +137,12 @@ DATED = {
 }
 
 REFUSED = {
-    "datetime": pandas_column("datetime64[ns]", DAYS),
     "timedelta": pandas_column("timedelta64[ns]", [dt.timedelta(1)]),
-    "datetime with zone": pandas_column("datetime64[ns, UTC]", DAYS),
     "period": pandas_column("period[M]", PERIODS),
-    "object of dates": pandas_column(object, DAYS),
     "object of lists": pandas_column(object, [[1], [2]]),
     "object of dicts": pandas_column(object, [{"a": 1}]),
     "object of dates and texts": pandas_column(object, ["a", DAY]),
     "complex": pandas_column(complex, [1j, 2]),
-    "category of dates": pandas_column("category", MOMENTS),
     "object of whole floats and ints": pandas_column(object, [1, 2.0, 2.5]),
     "object of bools and numbers": pandas_column(object, [True, 2, 2.5]),
     "object of Decimals and floats": pandas_column(object, [Decimal(1), 2.5]),
@@ -157,16 +155,12 @@ REFUSED = {
     "Int64 just beyond 2**53, with gaps": pandas_column("Int64", [2**53 + 1, 1, None]),
     "object just beyond 2**53": pandas_column(object, [2**53 + 1, 1, None]),
     "object of very long ints": pandas_column(object, [10**400, 1, None]),
-    "arrow date": arrow_column(pa.date32(), DAYS),
-    "arrow timestamp": arrow_column(pa.timestamp("us"), [MOMENT]),
     "arrow duration": arrow_column(pa.duration("us"), [dt.timedelta(1)]),
     "arrow time": arrow_column(pa.time64("us"), [dt.time(12)]),
     "arrow list": arrow_column(pa.list_(pa.int64()), [[1], [2]]),
     "arrow struct": arrow_column(pa.struct({"n": pa.int64()}), [{"n": 1}]),
     "polars UInt64 beyond 2**53": polars_column(pl.UInt64, [2**63 + 5, 1]),
     "polars Int128 beyond 2**53": polars_column(pl.Int128, [2**70, 1, None]),
-    "polars Date": polars_column(pl.Date, DAYS),
-    "polars Datetime": polars_column(pl.Datetime, [MOMENT]),
     "polars Duration": polars_column(pl.Duration, [dt.timedelta(1)]),
     "polars Time": polars_column(pl.Time, [dt.time(12)]),
     "polars List": polars_column(pl.List(pl.Int64), [[1], [2]]),

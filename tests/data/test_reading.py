@@ -221,9 +221,9 @@ def test_python_dates_with_a_zone_are_kept_and_saved():
         assert (kept, kept.fold, kept.tzinfo) == (new, 1, zone)
 
 
-def test_dates_that_may_change_are_refused_with_the_cure():
+def test_durations_that_may_change_are_refused_with_the_cure():
     with pytest.raises(TypeError, match="name it in immutable="):
-        cp.Tree().fit(grant, pd.DataFrame(BASE).assign(day=HOURS))
+        cp.Tree().fit(grant, pd.DataFrame(BASE).assign(stay=pd.Timedelta(hours=1)))
 
 
 def test_a_schema_of_the_callers_is_widened_by_the_known_instances():

@@ -79,7 +79,7 @@ def test_wine(tmp_path: Path) -> None:
     text = run("wine", tmp_path)
     assert "target='Barbera': 4 of 4 found, reached Barbera," in text
     assert "got ['Merlot']" in text
-    assert "the decision is already 'Barolo'" in text
+    assert "the model already gives 'Barolo'" in text
     assert numbers(text, "# of all counterfactuals miss their target.") == [0]
     pairs = re.findall(
         r"^ *(Barolo|Grignolino|Barbera) +(Barolo|Grignolino|Barbera) ", text, flags=re.MULTILINE

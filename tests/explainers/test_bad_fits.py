@@ -1,5 +1,7 @@
 """Error messages for bad input of fit."""
 
+import datetime as dt
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,8 +16,7 @@ def fit(X=None, model=decide, **options):
     return cp.Ensemble().fit(model, people() if X is None else X, **options)
 
 
-def with_dates():
-    return people().assign(born=pd.Timestamp("1990-01-01"))
+MOMENT = dt.datetime(1990, 1, 1, 12)
 
 
 BAD_FITS = {
@@ -45,21 +46,35 @@ BAD_FITS = {
         r"names must be unique, got \['a'\] more than once. Rename or drop",
     ),
     # Columns
-    "dates": (lambda: fit(with_dates()), TypeError, r"'born' holds dates or times \(datetime64.*days since"),
-    "dates as objects": (
-        lambda: fit(people().assign(born=pd.Series([pd.Timestamp("1990-01-01").date()] * 200, dtype=object))),
+    "dates with nanoseconds": (
+        lambda: fit(people().assign(born=pd.Timestamp("1990-01-01 00:00:00.000000001"))),
+        ValueError,
+        "'born' holds dates that a float cannot count exactly.*Round them to microseconds",
+    ),
+    "dates with zones as objects": (
+        lambda: fit(people().assign(born=pd.Series([pd.Timestamp("1990", tz="UTC")] * 200, dtype=object))),
         TypeError,
-        "'born' holds dates or times",
+        r"'born' holds dates with time zones as objects.*pd.to_datetime\(column, utc=True\)",
+    ),
+    "dates of several kinds": (
+        lambda: fit(people().assign(born=pd.Series([dt.date(1990, 1, 1), MOMENT] * 100, dtype=object))),
+        TypeError,
+        r"'born' holds dates or times of a kind that cannot change \(date, datetime; object\)",
     ),
     "durations": (
         lambda: fit(people().assign(stay=pd.Timedelta(days=1))),
         TypeError,
-        "'stay' holds dates or times",
+        "'stay' holds dates or times of a kind that cannot change",
     ),
-    "polars dates": (
-        lambda: fit(polars_people().with_columns(born=pl.date(1990, 1, 1))),
+    "times": (
+        lambda: fit(people().assign(at=pd.Series([dt.time(12)] * 200, dtype=object))),
         TypeError,
-        r"'born' holds dates or times \(Date\)",
+        "'at' holds dates or times of a kind that cannot change",
+    ),
+    "polars durations": (
+        lambda: fit(polars_people().with_columns(stay=pl.duration(days=1))),
+        TypeError,
+        "'stay' holds dates or times of a kind that cannot change",
     ),
     "complex": (
         lambda: fit(people().assign(z=1j)),
@@ -162,7 +177,7 @@ BAD_FITS = {
     "one-way without an order": (
         lambda: fit(increase=["job"]),
         ValueError,
-        "'job' is one-way, but its categories have no order. Give the column an ordered categorical dtype",
+        "'job' is one-way, but its categories have no order. Give it in order=",
     ),
     "range upside down": (
         lambda: fit(ranges={"age": (60, 20)}),

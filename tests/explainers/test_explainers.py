@@ -422,9 +422,22 @@ def test_guided_asks_about_one_or_two_changes_and_no_more_than_so_many() -> None
         return rows[:, 0] + rows[:, 1] > 1.5
 
     task = pose(X, X[~flips(X)][:2], flips)
-    (question,) = drive(cp.Guided(candidates=80, singles=30).search(task), flips)
-    assert np.bincount(question.instance).max() <= 80
-    assert set(counts(question.rows, task.x[question.instance])) <= {0, 1, 2}
+    alone, pairs = drive(cp.Guided(candidates=80, singles=30).search(task), flips)
+    assert np.bincount(pairs.instance).max() <= 80
+    assert set(counts(alone.rows, task.x[alone.instance])) == {1}
+    assert set(counts(pairs.rows, task.x[pairs.instance])) == {2}
+
+
+def test_guided_makes_no_pairs_of_what_flips_alone() -> None:
+    X = np.random.default_rng(0).normal(size=(300, 3))
+
+    def flips(rows: np.ndarray) -> np.ndarray:
+        return (rows[:, 0] > 0.5) | (rows[:, 1] + rows[:, 2] > 1)
+
+    task = pose(X, np.full((1, 3), -0.9), flips)
+    _, pairs = drive(cp.Guided().search(task), flips)
+    assert (pairs.rows[:, 0] <= task.x[0, 0]).all()  # rising alone is enough
+    assert flips(pairs.rows).any()
 
 
 def test_guided_finds_flips_where_brute_force_of_as_many_rows_does_not() -> None:

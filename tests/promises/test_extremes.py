@@ -6,6 +6,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import counterpoint as cp
+from counterpoint.explainers.paper import PaperBruteForce, PaperSphere
 from counterpoint.selection.greedy import cost_scaled_greedy
 from counterpoint.selection.selection import NAMED
 
@@ -17,6 +18,7 @@ EXPLAINERS = [
     cp.CaseBased(),
     cp.Guided(),
     cp.Evolution(population=20, generations=2),
+    PaperBruteForce(),
 ]
 
 
@@ -93,6 +95,17 @@ def test_every_explainer_takes_the_largest_floats(explainer: cp.Explainer) -> No
     found = answers.explain_many(X[:10], progress=False)
     assert sum(map(len, found)) == 50
     assert all(np.isfinite(answer.distance).all() for answer in found)
+
+
+def test_the_papers_sphere_finds_as_much_among_the_largest_floats_as_among_small_ones() -> None:
+    """It returns what flips in its ring, which may be fewer than k."""
+    X = np.random.default_rng(1).uniform(-1, 1, (300, 3))
+    found = []
+    for scale in (1.0, 1.7e308):
+        sphere = PaperSphere().fit(lambda rows: rows[:, 0] / 2 + rows[:, 1] / 4 > 0, X * scale)
+        found.append([len(each) for each in sphere.explain_many(X[:10] * scale, progress=False)])
+    assert found[0] == found[1]
+    assert min(found[0]) > 0
 
 
 @pytest.mark.parametrize("fill", [True, False])

@@ -19,7 +19,15 @@ ROWS = 30
 REPEATABLE = settings(
     max_examples=12, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
-EXPLAINERS = [cp.BruteForce(), cp.CaseBased(), cp.Evolution(), cp.Neighbours(), cp.Sphere(), cp.Tree()]
+EXPLAINERS = [
+    cp.BruteForce(),
+    cp.CaseBased(),
+    cp.Evolution(),
+    cp.Neighbours(),
+    cp.Sphere(),
+    cp.Tree(),
+    cp.Ensemble.paper(),
+]
 REAL = [0.0, -0.0, 1.5, -2.25, 1e-300, 7.0]
 MARKED = [np.nan, None, pd.NA]
 

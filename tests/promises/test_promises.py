@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import counterpoint as cp
 from counterpoint import testing
 from counterpoint.explainers import run
+from counterpoint.explainers.paper import PaperBruteForce, PaperSphere, PaperTree
 from counterpoint.search.task import Question
 
 EXPLAINERS = [
@@ -26,8 +27,14 @@ EXPLAINERS = [
     cp.CaseBased(),
     cp.Guided(singles=20),
     cp.Evolution(population=20, generations=2, rounds=3),
+    PaperBruteForce(n=2, r=4),
+    PaperTree(),
+    PaperSphere(draws=30),
 ]
 SMALL = cp.Ensemble(size=5)
+PAPER = cp.Ensemble.paper(
+    [PaperBruteForce(n=2, r=4), PaperTree(), PaperSphere(draws=30), cp.Neighbours()], size=5
+)
 fast = partial(
     settings, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
@@ -193,11 +200,58 @@ def constraints(
             schema = schema.replace(
                 name, step=draw(st.sampled_from([0.1, 0.25, 1, 5])) if kind in ("float", "gaps") else 2
             )
+    costs = {
+        name: cost
+        for i, (name, kind) in enumerate(zip(frame, kinds, strict=True))
+        if (cost := draw(st.sampled_from(costs_of(schema.features[i], kind, i == free)))) is not None
+    }
+    most = {
+        name: reach
+        for i, (name, kind) in enumerate(zip(frame, kinds, strict=True))
+        if kind in NUMBERS or form_is_ordered(schema, i)
+        if (reach := draw(st.sampled_from([None, None, 0, 1, 2.5, *["20%"] * (kind in NUMBERS)]))) is not None
+    }
     rule = draw(
         st.sampled_from([None, None, lambda table, x: np.sin(cp.Schema.infer(X).encode(table)).sum(1) > -1])
     )
     missing = draw(st.sampled_from(["keep", "keep", "allow"]))
-    return {"schema": schema, "ranges": ranges, "rule": rule, "missing": missing, **asked}
+    more = {"costs": costs, "max_change": most, "links": draw(links_of(schema, kinds))}
+    return {"schema": schema, "ranges": ranges, "rule": rule, "missing": missing, **asked, **more}
+
+
+@st.composite
+def links_of(draw: st.DrawFn, schema: cp.Schema, kinds: list[str]) -> list[Any]:
+    """Draw comparisons of numbers, and implications between any two features."""
+    names, found = list(schema.names), []
+    numbers = [name for name, kind in zip(names, kinds, strict=True) if kind in NUMBERS]
+    if len(numbers) > 1 and draw(st.integers(0, 2)) == 0:
+        left, right = draw(st.permutations(numbers))[:2]
+        found.append(f"{left} {draw(st.sampled_from(['<', '<=', '>', '>=']))} {right}")
+    if len(names) > 1 and draw(st.integers(0, 2)) == 0:
+        one, other = draw(st.permutations(range(len(names))))[:2]
+        values = [draw(st.sampled_from(values_of(schema.features[i]))) for i in (one, other)]
+        found.append(cp.implies({names[one]: values[0]}, then={names[other]: values[1]}))
+    return found
+
+
+def values_of(feature: cp.Feature) -> list[Any]:
+    if not feature.is_categorical:
+        low, high = feature.seen
+        return [(low, (low + high) / 2), ((low + high) / 2, high)]
+    known = [category for category in feature.categories if category is not None]
+    return [known[0], known[-1], known[:2]]
+
+
+def costs_of(feature: cp.Feature, kind: str, is_free: bool) -> list[Any]:
+    """List costs that changes of a feature can have; one feature stays free to change in every direction."""
+    costs: list[Any] = [None, None, 0.2, 5, *[np.inf] * (not is_free)]
+    if feature.is_categorical:
+        first, last = feature.categories[0], feature.categories[-1]
+        table = {(first, last): 3.0} | ({(last, first): np.inf} if first != last else {})
+        costs.append(cp.Cost(changes=table, otherwise=2))
+    if kind in NUMBERS or feature.ordered:
+        costs += [cp.Cost(up=1, down=4), *[cp.Cost(up=np.inf), cp.Cost(down=np.inf)] * (not is_free)]
+    return costs
 
 
 SHARES = st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0])
@@ -231,12 +285,13 @@ def test_the_ensemble_keeps_all_promises_on_random_problems(form: str) -> None:
     @given(problems((form,)))
     def check(problem: testing._Problem) -> None:
         keeps_promises(SMALL, problem)
+        keeps_promises(PAPER, problem)
 
     check()
 
 
 @fast(max_examples=12)
-@given(problems(), st.sampled_from([SMALL, cp.BruteForce(), cp.Sphere(directions=20)]))
+@given(problems(), st.sampled_from([SMALL, PAPER, cp.BruteForce(), cp.Sphere(directions=20)]))
 def test_any_wave_size_gives_identical_answers(problem: testing._Problem, explainer: cp.Explainer) -> None:
     answers = {}
     for wave in (1, 2, 128):
@@ -250,7 +305,7 @@ def test_any_wave_size_gives_identical_answers(problem: testing._Problem, explai
 
 
 @fast(max_examples=12)
-@given(problems(), st.sampled_from([SMALL, cp.Tree(), cp.CaseBased()]))
+@given(problems(), st.sampled_from([SMALL, PAPER, cp.Tree(), cp.CaseBased()]))
 def test_earlier_questions_do_not_change_later_answers(
     problem: testing._Problem, explainer: cp.Explainer
 ) -> None:
@@ -281,7 +336,7 @@ def test_a_column_that_hardly_any_known_instance_has_is_no_obstacle(seed: int) -
 
 def test_a_shortfall_does_not_blame_the_search_for_what_the_selection_leaves_out() -> None:
     X = np.random.default_rng(0).normal(size=(200, 3))
-    picky = cp.Ensemble(selection=cp.Selection(distance=100.0, fill=False))
+    picky = cp.Ensemble.paper(lambda_=100.0)
     explanation = picky.fit(lambda rows: rows[:, 0] > 0, X).explain(np.array([-1.0, 0.0, 0.0]), 3)
     assert explanation.shortfall is not None
     assert explanation.shortfall.why is cp.Why.NOT_WORTH_IT
@@ -539,3 +594,74 @@ def test_a_report_says_what_ran_without_raising_if_asked() -> None:
     report = testing.check_explainer(TooMany(), strict=False)
     assert {check.name for check in report.failures} >= {"at most k, each once, never x, on loans"}
     assert len(report.checks) > 40
+
+
+# ---------------------------------------------------------------- probabilities and nearest misses
+
+
+class Probable:
+    """A model with probabilities, by which it decides; `ask` says which of them, as a target does."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def predict_proba(self, table: Any) -> np.ndarray:
+        share = 1 / (1 + np.exp(-np.clip(self.model.score(table) - self.model.cuts[0], -30, 30)))
+        return np.column_stack([1 - share, share])
+
+    def predict(self, table: Any) -> np.ndarray:
+        return self.classes_[(self.predict_proba(table)[:, 1] > 0.5).astype(int)]
+
+
+TARGETS = [
+    cp.Probability("yes", at_least=0.3),
+    cp.Probability("yes", at_least=0.9),
+    cp.Probability("no", at_most=0.4),
+    cp.Probability("yes", at_least=0.45, at_most=0.55),
+    "yes",
+    None,
+]
+
+
+@fast(max_examples=40)
+@given(problems(), st.sampled_from(TARGETS))
+def test_probabilities_and_nearest_misses_hold_alone_and_together(
+    problem: testing._Problem, target: Any
+) -> None:
+    model = Probable(problem.predict)
+    assume(len(set(model.predict(problem.X))) > 1)
+    explainer = SMALL.clone().fit(model, problem.X, **problem.constraints)
+    asked = {"k": problem.k, "target": target, "max_changes": problem.max_changes}
+    together = explainer.explain_many(problem.instances, progress=False, **asked)
+    wanted = explainer.fitted_.read_target(target)
+    for answer in together:
+        alone = explainer.explain(answer.x, **asked)
+        assert testing._difference(alone, answer) is None
+        for row, label in zip(answer.rows, answer.labels, strict=True):
+            table = answer.schema.decode(row[None])
+            if wanted.probability is None:
+                assert model.predict(table)[0] == label != answer.decision
+            else:
+                column = list(model.classes_).index(wanted.probability.classes[0])
+                assert wanted.probability(model.predict_proba(table)[:, column]).all()
+        check_miss(explainer, model, answer, alone, wanted)
+
+
+def check_miss(
+    explainer: cp.Explainer, model: Probable, answer: cp.Explanation, alone: cp.Explanation, wanted: Any
+) -> None:
+    """Check that a nearest miss keeps the constraints, does not flip, and does not depend on the batch."""
+    miss = answer.nearest_miss
+    assert (miss is None) == (alone.nearest_miss is None)
+    if miss is None:
+        return
+    assert not len(answer)
+    assert miss.row.tobytes() == alone.nearest_miss.row.tobytes()
+    task = explainer.fitted_.task(answer.row[None], np.array([answer.decision]), (0,))
+    assert task.admissible(miss.row[None], np.array([0])).all()
+    assert task.linked(miss.row[None]).all()
+    assert not wanted.flips(np.asarray(miss.decision)[None], answer.decision)[0]
+    share = model.predict_proba(answer.schema.decode(miss.row[None]))[0]
+    assert miss.score == pytest.approx(share[list(model.classes_).index(miss.standing.wanted[0])])

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import counterpoint as cp
 from counterpoint import report
@@ -368,7 +369,7 @@ def test_no_counterfactual_at_all_still_makes_a_report() -> None:
     assert not len(answer)
     page = report.html(report.one(answer, explainer))
     assert 'id="shortfall"' in page
-    assert 'id="todo"' not in page
+    assert 'id="decisions"' not in page
     assert page.count("Not measured") == 6
 
 
@@ -393,7 +394,7 @@ def test_on_the_map_equal_rows_are_at_one_point(explainer: cp.Ensemble) -> None:
 def test_a_page_about_one_decision_shows_all_facts_and_needs_nothing_else(one: report.One) -> None:
     page = report.html(one)
     assert not NEEDS.search(page)
-    for name in ("facts", "todo", "answer", "same", "map", "measures"):
+    for name in ("facts", "decisions", "answer", "same", "map", "measures"):
         assert f'id="{name}"' in page
     plain = page.replace("<wbr>", "")
     for statement in one.statements:
@@ -478,3 +479,51 @@ def test_a_series_is_drawn_and_measured() -> None:
     several = report.Many.of(explainer.explain_many(waves[:6], k=1, progress=False), waves[:6])
     assert several.features == ()
     assert 'id="costs"' in report.html(several)
+
+
+# ---------------------------------------------------------------- what a person reads
+
+
+@pytest.fixture(scope="module")
+def locked():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3)).round(2), columns=list("abc"))
+    model = LogisticRegression().fit(X, X["a"] + X["b"] / 4 > 0)
+    return cp.Ensemble().fit(model, X, immutable=["a"]), pd.DataFrame(
+        {"a": [-2.0] * 2, "b": [0.0, 0.1], "c": 0.0}
+    )
+
+
+def test_a_report_says_what_the_model_would_decide_with_its_limits(locked):
+    explainer, rows = locked
+    page = report.html(report.one(explainer.explain(rows.iloc[0], k=2, immutable=[]), explainer))
+    assert "What the model would decide" in page
+    for limit in (
+        "what causes what",
+        "as they are known here",
+        "everything else stays the same",
+        "not advice",
+    ):
+        assert limit in page
+    assert "What to do" not in page
+    assert "sufficient on its own" not in page
+
+
+def test_without_an_answer_a_report_says_what_came_nearest_and_what_stands_in_the_way(locked):
+    explainer, rows = locked
+    answer = explainer.explain(rows.iloc[0], k=2)
+    assert not len(answer)
+    alone = report.html(report.one(answer, explainer))
+    assert "The nearest miss is not a counterfactual" in alone
+    assert 'id="relaxation"' not in alone
+    page = report.html(report.one(answer, explainer, relaxation=answer.relax()))
+    assert "There would be an answer without this constraint: a may not change." in page
+    assert "what causes what" in page
+
+
+def test_many_decisions_show_the_nearest_misses(locked):
+    explainer, rows = locked
+    facts = report.Many.of(explainer.explain_many(rows, k=2, progress=False), rows)
+    assert [case.miss.split(":")[0] for case in facts.cases] == ["probability of True"] * 2
+    page = report.html(facts)
+    assert "nearest miss" in page
+    assert "more than 0.5 is needed" in page

@@ -13,11 +13,14 @@ from hypothesis.extra.numpy import arrays
 import counterpoint as cp
 from counterpoint.data.constraints import Rules
 from counterpoint.data.known import Population
+from counterpoint.data.schema import Schema
 from counterpoint.metrics.measures import div_count
 from counterpoint.model.target import Target
 from counterpoint.search.pool import Finds
+from counterpoint.search.task import Task
 from counterpoint.selection.greedy import cost_scaled_greedy, neighbourhoods, on_one_way, ways
 from counterpoint.selection.selection import implausibility
+from counterpoint.selection.steps import shortest_steps
 
 fast = settings(max_examples=150, deadline=None, derandomize=True, database=None)
 
@@ -56,6 +59,56 @@ def test_greedy_keeps_its_guarantee_against_every_other_choice(problem: tuple) -
     value = coverage(mask, chosen) - cost[chosen].sum()
     best = max(coverage(mask, t) / 2 - cost[list(t)].sum() for t in subsets(len(cost), k))
     assert value >= best - 1e-9
+
+
+@fast
+@given(covers())
+def test_greedy_that_fills_keeps_its_guarantee_against_every_choice_of_as_many(problem: tuple) -> None:
+    mask, cost, k = problem
+    chosen = greedy(mask, cost, k, fill=True)
+    value = coverage(mask, chosen) - cost[chosen].sum()
+    others = [each for each in subsets(len(cost), k) if len(each) == len(chosen)]
+    assert value >= max(coverage(mask, t) / 2 - cost[list(t)].sum() for t in others) - 1e-9
+
+
+def test_greedy_that_fills_can_be_far_from_a_choice_of_fewer() -> None:
+    """The bound of a greedy that may stop does not hold for one that fills: the docs must not claim it."""
+    mask, cost = np.array([[1, 1, 1], [0, 0, 1]], dtype=bool), np.array([0.0, 9.0])
+    chosen = greedy(mask, cost, 2, fill=True)
+    assert coverage(mask, chosen) - cost[chosen].sum() < coverage(mask, [0]) / 2 - cost[0]
+    assert greedy(mask, cost, 2) == [0]
+
+
+@fast
+@given(covers(), st.integers(0, 99))
+def test_each_choice_is_the_best_addition_to_those_before_it_whatever_pairs_are_worth(
+    problem: tuple, seed: int
+) -> None:
+    mask, cost, k = problem
+    pairs = np.random.default_rng(seed).normal(0, 3, size=(len(cost), len(cost)))
+    (chosen,) = cost_scaled_greedy(mask[None], cost[None], k, True, lambda best: pairs[best])
+    assert len(set(chosen.tolist())) == min(k, len(cost))
+    for step, choice in enumerate(chosen.tolist()):
+        before = chosen[:step].tolist()
+        gains = {
+            other: coverage(mask, [*before, other])
+            - coverage(mask, before)
+            + sum(pairs[one, other] for one in before)
+            - 2 * cost[other]
+            for other in range(len(cost))
+            if other not in before
+        }
+        assert gains[choice] >= max(gains.values()) - 1e-6
+
+
+def test_with_dispersion_the_choice_can_cover_less_than_the_bound_of_the_rest() -> None:
+    """No setting with redundancy or dispersion may claim a bound, not even for coverage alone."""
+    mask = np.concatenate([np.repeat(np.eye(4, dtype=bool), 4, axis=1), np.zeros((3, 16), dtype=bool)])
+    far = np.zeros((7, 7))
+    far[0, 4:] = 10.0  # three that cover nothing are far from the first
+    (chosen,) = cost_scaled_greedy(mask[None], np.zeros((1, 7)), 4, True, lambda best: far[best])
+    assert sorted(chosen.tolist()) == [0, 4, 5, 6]
+    assert coverage(mask, chosen.tolist()) == 4 < coverage(mask, [0, 1, 2, 3]) / 2
 
 
 @fast
@@ -166,6 +219,7 @@ def found(*rows: np.ndarray) -> Finds:
         instance,
         np.ones(len(instance), dtype=bool),
         np.zeros(len(instance), dtype=np.intp),
+        np.zeros(len(instance), dtype=bool),
     )
 
 
@@ -175,7 +229,7 @@ def normal(size: int, seed: int, spread: float = 1.0) -> np.ndarray:
 
 TASK = pose([-1.0, 0.0, 0.0])
 NAMED = [cp.BALANCED, cp.CLOSE, cp.DIVERSE, cp.PLAUSIBLE, cp.SPARSE, cp.VARIED]
-SELECTIONS = [*NAMED, cp.Selection(fill=False, most=5)]
+SELECTIONS = [*NAMED, cp.Selection(most=5)]
 
 
 @fast
@@ -186,8 +240,7 @@ def test_select_gives_distinct_places_at_most_k(
     (chosen,) = selection.select(TASK, found(normal(size, seed)), k)
     assert len(set(chosen.tolist())) == len(chosen) <= min(k, size)
     assert ((chosen >= 0) & (chosen < size)).all()
-    if selection.fill:
-        assert len(chosen) == min(k, size)
+    assert len(chosen) == min(k, size)
 
 
 @fast
@@ -203,6 +256,31 @@ def test_the_choice_for_one_does_not_depend_on_the_others(
         assert (together[i] - start).tolist() == alone.tolist()
 
 
+@fast
+@given(st.integers(2, 9), st.integers(1, 4), st.floats(0, 2), st.floats(0, 1), st.integers(0, 99))
+def test_a_selection_without_pairs_keeps_the_bound_that_the_docs_state(
+    size: int, k: int, distance: float, changes: float, seed: int
+) -> None:
+    """Against every other set of as many: `CLOSE`, and own settings without redundancy and dispersion."""
+    selection = replace(cp.CLOSE, distance=distance, changes=changes)
+    finds = found(normal(size, seed))
+    (chosen,) = selection.select(TASK, finds, k)
+    h = min(size, max(2, round(size / k)))
+    cover = neighbourhoods(TASK.known.distance.between(finds.rows, finds.rows), h)
+    cost = h * selection.costs(TASK, finds)
+
+    def value(those: tuple[int, ...], share: float) -> float:
+        return share * coverage(cover, those) - cost[list(those)].sum()
+
+    others = combinations(range(size), len(chosen))
+    assert value(tuple(chosen), 1.0) >= max(value(each, 0.5) for each in others) - 1e-6
+
+
+def test_only_the_settings_that_the_docs_name_have_no_terms_about_pairs() -> None:
+    without = [each for each in NAMED if not each.redundancy and not each.dispersion]
+    assert without == [cp.CLOSE]
+
+
 def test_select_does_not_mind_rows_that_are_all_alike() -> None:
     rows = np.repeat([[1.0, 0.0, 0.0]], 6, axis=0)
     assert len(cp.BALANCED.select(TASK, found(rows), 3)[0]) == 3
@@ -215,7 +293,7 @@ def test_select_does_not_mind_rows_that_are_known_instances() -> None:
 def test_one_of_each_cluster_is_chosen() -> None:
     centres = np.array([[1.0, 0.0, 0.0], [1.0, 3.0, 0.0], [1.0, 0.0, 3.0]])
     rows = np.repeat(centres, 10, axis=0) + normal(30, 0, 0.01)
-    (chosen,) = cp.DIVERSE.select(TASK, found(rows), 3)
+    (chosen,) = replace(cp.DIVERSE, repeat=True).select(TASK, found(rows), 3)
     assert sorted(chosen // 10) == [0, 1, 2]
 
 
@@ -278,9 +356,9 @@ def test_implausibility_counts_what_may_not_change_too() -> None:
 def test_what_lies_on_the_way_to_a_choice_or_behind_it_comes_last() -> None:
     # The second and third go on where the first ends; the fourth goes elsewhere, at a higher price.
     finds = found(np.array([[0.2, 0.0, 0.0], [0.4, 0.0, 0.0], [0.6, 0.1, 0.0], [-1.0, 0.0, 4.0]]))
-    chosen = cp.Selection(redundancy=10.0).select(TASK, finds, 2)[0].tolist()
+    chosen = cp.Selection(redundancy=10.0, dispersion=0.4, repeat=True).select(TASK, finds, 2)[0].tolist()
     assert sorted(chosen) == [0, 3]
-    assert 3 not in cp.Selection(redundancy=0.0, distance=9.0).select(TASK, finds, 2)[0].tolist()
+    assert 3 not in cp.Selection(redundancy=0.0, distance=9.0, repeat=True).select(TASK, finds, 2)[0].tolist()
     assert len(cp.Selection(redundancy=10.0).select(TASK, finds, 4)[0]) == 4
 
 
@@ -345,9 +423,40 @@ def test_more_than_most_are_chosen_where_k_asks_for_them() -> None:
 
 def test_dispersion_takes_what_is_far_from_the_others_and_differs_in_more_features() -> None:
     rows = np.array([[0.1, 0.0, 0.0], [0.2, 0.0, 0.0], [0.1, 3.0, 0.0], [0.1, 0.0, -3.0], [4.0, 0.0, 0.0]])
-    plain = cp.Selection(implausibility=0.0, redundancy=0.0)
+    plain = cp.Selection(implausibility=0.0, redundancy=0.0, repeat=True)
     near = plain.select(TASK, found(rows), 3)[0]
     far = replace(plain, dispersion=20.0).select(TASK, found(rows), 3)[0]
     distance = TASK.known.distance
     assert distance.between(rows[far], rows[far]).sum() > distance.between(rows[near], rows[near]).sum()
     assert div_count(rows[far]) > div_count(rows[near])
+
+
+def test_answers_are_different_actions_and_variants_come_last() -> None:
+    up, further, down, other = [-0.8, 0.0, 0.0], [-0.7, 0.0, 0.0], [-2.0, 0.0, 0.0], [-1.0, 0.0, 2.0]
+    finds = found(np.array([up, further, down, other]))
+    for setting in (cp.BALANCED, cp.CLOSE, cp.DIVERSE, cp.SPARSE):
+        assert set(setting.select(TASK, finds, 3)[0].tolist()) in ({0, 2, 3}, {1, 2, 3})
+        assert len(setting.select(TASK, finds, 4)[0]) == 4
+    assert set(replace(cp.CLOSE, repeat=True).select(TASK, finds, 2)[0].tolist()) == {0, 1}
+
+
+def test_actions_that_need_less_come_first() -> None:
+    # The first alone is enough, so an action that holds it and more is larger than it has to be.
+    finds = found(np.array([[2.0, 0.0, 0.0], [-0.9, 0.0, 0.1], [-1.0, 0.0, 3.0]]))
+    assert set(cp.BALANCED.select(TASK, finds, 2)[0].tolist()) == {0, 2}
+
+
+def test_of_finds_that_differ_in_the_steps_of_an_ordered_category_the_shortest_is_kept():
+    grades = pd.DataFrame({"grade": list("abcdef") * 4, "age": range(24)})
+    schema = Schema.infer(grades, order={"grade": list("abcdef")})
+    rows = schema.encode(grades)
+    known = Population.of(schema, rows, (rows[:, 0] > 2).astype(int))
+    x = np.array([[1.0, 5.0], [1.0, 6.0]])
+    task = Task(x, np.zeros(2), 2, known, np.arange(2), Rules.of(schema), Target())
+    near, far, other, down = [3.0, 5.0], [5.0, 5.0], [4.0, 9.0], [0.0, 5.0]
+    found = np.array([far, near, other, down, [5.0, 6.0], [4.0, 6.0]])
+    finds = Finds(
+        found, np.array([0, 0, 0, 0, 1, 1]), np.ones(6), np.zeros(6, dtype=np.intp), np.zeros(6, bool)
+    )
+    # The second instance keeps both of its finds, as two are asked for.
+    assert shortest_steps(task, finds).tolist() == [1, 2, 3, 4, 5]

@@ -61,6 +61,24 @@ class Booster:
         return outputs.labels(scores, self.threshold, self.classes_)
 
 
+@dataclass(frozen=True)
+class ProbableBooster(Booster):
+    """A booster whose scores are probabilities."""
+
+    def predict_proba(self, table: pd.DataFrame) -> NDArray[Any]:
+        """Give the probability of each class.
+
+        Examples
+        --------
+        >>> booster = ProbableBooster(lambda table: table["age"].to_numpy() / 100, 0.5, True, ("age",), 1)
+        >>> booster.predict_proba(pd.DataFrame({"age": [25, 75]}))
+        array([[0.75, 0.25],
+               [0.25, 0.75]])
+        """
+        scores = np.asarray(self.score(table))
+        return scores if scores.ndim == 2 else np.column_stack([1 - scores, scores])
+
+
 def open_xgboost(path: Path, classes: Sequence[str] | None) -> Booster:
     """Open a file of `Booster.save_model` or `XGBClassifier.save_model`."""
     xgboost = need("xgboost", "An XGBoost model", "xgboost")
@@ -76,7 +94,8 @@ def open_xgboost(path: Path, classes: Sequence[str] | None) -> Booster:
         data = xgboost.DMatrix(table, enable_categorical=True, feature_names=booster.feature_names)
         return np.asarray(booster.predict(data))
 
-    return Booster(
+    kind = ProbableBooster if goal in ("binary:logistic", "multi:softprob") else Booster
+    return kind(
         score,
         thresholds.get(goal),
         goal.startswith(("binary:", "multi:")),
@@ -99,10 +118,12 @@ def open_lightgbm(path: Path, classes: Sequence[str] | None) -> Booster:
     def score(table: pd.DataFrame) -> NDArray[Any]:
         return np.asarray(booster.predict(_as_categories(table, coded, "LightGBM")))
 
-    return Booster(
+    goals = ("binary", "cross_entropy", "multiclass", "multiclassova")
+    kind = ProbableBooster if goal in ("binary", "multiclass") else Booster
+    return kind(
         score,
         0.5 if goal in ("binary", "cross_entropy") else None,
-        goal in ("binary", "cross_entropy", "multiclass", "multiclassova"),
+        goal in goals,
         None if unnamed else names,
         len(names),
         classes,

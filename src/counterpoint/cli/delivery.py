@@ -42,7 +42,8 @@ class Tally(Output):
         if fewer := self.fewer + self.none:
             text += f". {fewer:,} of {rows} got fewer than {self._asked:,} counterfactuals"
             text += f", {self.none:,} of them none" if self.none else ""
-        return f"{text}. {self._first}".rstrip()
+        hint = " To see which constraints stand in the way, explain one of them with --row."
+        return f"{text}. {self._first}".rstrip() + hint * (self.none > 0 and self.rows > 1)
 
 
 def deliver(

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from counterpoint.cli.constraints import read_limits
+from counterpoint.cli.constraints_file import read_limits
 from counterpoint.cli.errors import Exit, need
 from counterpoint.cli.explain import explain
 from counterpoint.cli.job import Job, Question

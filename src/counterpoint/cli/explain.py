@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,11 @@ from counterpoint.explainers.ensemble import Ensemble
 from counterpoint.explainers.run import IncompleteError
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
+from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.model.blackbox import ModelError
 from counterpoint.model.representation import Direct
 from counterpoint.selection.selection import NAMED
+from counterpoint.show.wording import relaxation_text
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Session:
     known: pd.DataFrame
     target: Any
     known_rows: KnownRows
+    count: int = 1  # of all rows, which share the time
 
     @classmethod
     def of(cls, job: Job, opened: Opened) -> Session:
@@ -56,16 +59,10 @@ class Session:
         known = read_table(job.data)
         columns = Columns.of(known, opened, question.target, question.drop)
         features = known[list(columns.features)]
-        limits = question.limits.typed(features)
         explainer = Ensemble(selection=NAMED[question.setting], seed=question.seed).fit(
             opened.model,
             features,
-            categorical=limits.categorical,
-            immutable=limits.immutable,
-            increase=limits.increase,
-            decrease=limits.decrease,
-            ranges=limits.ranges,
-            missing="allow" if question.allow_missing else "keep",
+            **question.limits.fit_options(features),
             progress=not job.quiet,
         )
         # Of the known instances only their types are still needed.
@@ -93,6 +90,7 @@ class Session:
     def explain_part(self, start: int, frame: pd.DataFrame) -> Part:
         """Explain some rows together."""
         question, rows = self.job.question, self.job.rows
+        seconds = question.max_seconds
         try:
             with self._telling_where(start, frame):
                 explanations = self.explainer.explain_many(
@@ -100,6 +98,7 @@ class Session:
                     question.k,
                     target=self.target,
                     max_changes=question.max_changes,
+                    max_seconds=None if seconds is None else seconds * len(frame) / max(1, self.count),
                     invalid="skip" if self.job.skip_invalid else "raise",
                     progress=False,
                 )
@@ -110,9 +109,10 @@ class Session:
 
     def holds(self, part: Part) -> bool:
         """Ask the model again about the answers of a part; tell whether it still says the same."""
-        answers, blackbox = part.explanations, self.explainer.fitted_.blackbox
+        answers, fitted = part.explanations, self.explainer.fitted_
         if not len(answers):
             return True
+        blackbox = fitted.facing(fitted.read_target(self.target)).blackbox
         said = np.array([label for each in answers for label in (each.decision, *each.labels)])
         view = Direct(answers.schema)
         says = blackbox.seen_by(view).predict(
@@ -143,6 +143,7 @@ class Session:
             question.k,
             target=self.target,
             max_changes=question.max_changes,
+            max_seconds=question.max_seconds,
         )
         return Part(Explanations([explanation]), frame[list(self.job.groups)]), explanation
 
@@ -167,6 +168,7 @@ def _explain(job: Job) -> Exit:
         invalid = _check(session)
         tally.skipped = invalid.count
         rows = invalid.rows - invalid.count
+        session = replace(session, count=rows)
         _many_kept(session, opened, tally, printer, rows) if job.files else _many_printed(session, tally)
     written = f" Written: {', '.join(map(str, job.outputs))}." if job.outputs else ""
     _say(job, f"{tally}{written}")
@@ -199,12 +201,32 @@ def _one(session: Session, tally: Tally, printer: Printer) -> None:
 
     job = session.job
     part, explanation = session.explain_one()
+    relaxation = _relaxed(session, explanation)
     pages = [path for path in job.files if path.suffix.lower() == ".html"]
     tables = [path for path in job.files if path not in pages]
     for path in pages:
-        report.write(report.one(explanation, session.explainer), destination(path))
+        facts = report.one(explanation, session.explainer, target=session.target, relaxation=relaxation)
+        report.write(facts, destination(path))
     others = [printer] if job.printed or not tables else []
     deliver([part], tables, (), tally, session.known_rows, *others, rows=1, raw=job.raw)
+    if relaxation is not None:
+        _say(
+            job,
+            " ".join([relaxation_text(relaxation.released, relaxation.alternatives), *_first(relaxation)]),
+        )
+
+
+def _relaxed(session: Session, explanation: Explanation) -> Relaxation | None:
+    """Find which constraints stand in the way, if there is no answer."""
+    shortfall = explanation.shortfall
+    if len(explanation) or shortfall is None or shortfall.already:
+        return None
+    return explanation.relax(max_seconds=session.job.question.max_seconds)
+
+
+def _first(relaxation: Relaxation) -> list[str]:
+    """Describe the first answer without what is released."""
+    return [f"Then: {sentence}" for sentence in relaxation.explanation.sentences()[:1]]
 
 
 def _many_kept(session: Session, opened: Opened, tally: Tally, printer: Printer, rows: int) -> None:

@@ -29,7 +29,7 @@ def looks_like_identifier(feature: Feature, values: pd.Series) -> bool:
     >>> [looks_like_identifier(feature, table[feature.name]) for feature in Schema.infer(table).features]
     [True, False]
     """
-    is_number = not feature.is_categorical and feature.step is None
+    is_number = not feature.is_categorical and (feature.step is None or feature.moment)
     return bool(len(values) > FEW and not is_number and values.is_unique)
 
 

@@ -34,10 +34,14 @@ class Question:
     limits: Limits = field(default_factory=Limits)
     want: str | None = None
     k: int = 5
-    max_changes: int | None = None
+    max_seconds: float | None = None
     setting: str = "balanced"
     seed: int = 0
-    allow_missing: bool = False
+
+    @property
+    def max_changes(self) -> int | None:
+        """The most columns that may change."""
+        return self.limits.max_changes
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,9 @@ class Job:
                 raise InputError(f"{name} must be at least 1, got {number}.")
             if name in MOST and number is not None and number > MOST[name]:
                 raise InputError(f"{name} must be at most {MOST[name]:,}, got {number}.")
+        seconds = self.question.max_seconds
+        if seconds is not None and not seconds > 0:
+            raise InputError(f"--max-seconds must be positive, got {seconds:g}.")
         if self.groups and ".html" not in {path.suffix.lower() for path in self.files}:
             raise InputError("--groups is for the report; add --report FILE.html.")
         if self.groups and self.is_one:

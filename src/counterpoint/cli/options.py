@@ -6,8 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from counterpoint.cli.constraints import Limits, from_flags, read_limits
+from counterpoint.cli.constraints import Limits
+from counterpoint.cli.constraints_file import read_limits
 from counterpoint.cli.explain import explain
+from counterpoint.cli.flags import from_flags, split
 from counterpoint.cli.job import Job, Question
 from counterpoint.cli.models import Request
 from counterpoint.cli.outputs import TEXTS
@@ -22,6 +24,8 @@ tables     .csv, .parquet, .arrow, .feather, .json (a list of records), .jsonl (
 output     instance counts rows from 0, counterfactual from 1. Many rows are explained and saved in parts: a
            run that was stopped goes on where it was when the same command is given again. Only one run at a
            time writes to an output.
+limits     all that may change can also be said in a file: --constraints. Its keys are listed in the draft
+           that `counterpoint schema TABLE` prints. A flag adds to the file, or replaces what it says.
 exit code  0: every row got all it asked for. 1: some rows got fewer counterfactuals or none (standard error
            says how many). 2: something given is wrong. 3: the model failed. 4: some rows were skipped as
            invalid, the others explained. 70: a fault of Counterpoint. 75: another run writes to the same
@@ -58,7 +62,16 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("-k", type=int, default=5, help="counterfactuals per row (5)")
     group.add_argument(
-        "--want", metavar="CLASS", help="the decision wanted; LOW:HIGH for a regressor (any other decision)"
+        "--want",
+        metavar="CLASS",
+        help="the decision wanted (any other): a class, several with commas between, CLASS>=0.7 for a "
+        "probability, LOW:HIGH for a regressor",
+    )
+    group.add_argument(
+        "--max-seconds",
+        type=float,
+        metavar="N",
+        help="search for at most so long, shared evenly by all rows; then the best found so far counts",
     )
     group.add_argument("--setting", choices=NAMED, default="balanced", help="what matters most")
     group.add_argument("--seed", type=int, default=0, help="all draws depend on it (0)")
@@ -85,6 +98,18 @@ def _add_constraints(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name}", action="append", default=[], metavar="A,B", help=text)
     group.add_argument(
         "--range", action="append", default=[], metavar="NAME=LOW:HIGH", help="or NAME=A,B; one per column"
+    )
+    for name, form, text in (
+        ("order", "NAME=A,B", "categories from the lowest to the highest"),
+        ("step", "NAME=N", "a number changes by whole multiples of it"),
+        ("cost", "NAME=N", "how hard changes are (1); UP:DOWN by direction, inf for never"),
+        ("max-change", "NAME=N", "a number changes by at most so much; NAME=20%% for a share"),
+        ("link", "'A <= B'", "a comparison of two columns that holds"),
+        ("onehot", "NAME=A,B", "0/1 columns that encode one category; they are detected otherwise"),
+    ):
+        group.add_argument(f"--{name}", action="append", default=[], metavar=form, help=text)
+    group.add_argument(
+        "--no-onehot", action="store_true", help="do not take 0/1 columns of one category as one feature"
     )
     group.add_argument("--max-changes", type=int, metavar="N", help="at most so many columns change")
     group.add_argument("--allow-missing", action="store_true", help="an answer may let a value go missing")
@@ -116,21 +141,17 @@ def _explain(options: argparse.Namespace) -> int:
 
 def job_of(options: argparse.Namespace) -> Job:
     """Turn options into what is to be done."""
-    names = {name: _split(getattr(options, name)) for name in ("immutable", "increase", "decrease", "groups")}
-    groups = names.pop("groups")
-    flags = from_flags(_split(options.categorical), **names, ranges=options.range)
     limits = read_limits(options.constraints) if options.constraints else Limits()
-    classes = None if options.classes is None else _split([options.classes])
+    classes = None if options.classes is None else split([options.classes])
     question = Question(
         options.target,
-        _split(options.drop),
-        limits + flags,
+        split(options.drop),
+        limits + from_flags(options),
         options.want,
         options.k,
-        options.max_changes,
+        options.max_seconds,
         options.setting,
         options.seed,
-        options.allow_missing,
     )
     return Job(
         Request(options.model, classes, tuple(options.trust), options.allow_pickle),
@@ -141,7 +162,7 @@ def job_of(options: argparse.Namespace) -> Job:
         out=None if options.out in (None, "-") else Path(options.out),
         report=options.report,
         printed=_printed(options),
-        groups=groups,
+        groups=split(options.groups),
         part=options.part,
         quiet=options.quiet,
         constraints=options.constraints,
@@ -155,8 +176,3 @@ def _printed(options: argparse.Namespace) -> str | None:
     """Tell the format of what is printed; None for tables to read."""
     name: str = options.format or ("csv" if options.out == "-" else "table")
     return None if name == "table" else name
-
-
-def _split(texts: list[str]) -> tuple[str, ...]:
-    """Read names that are given with commas between, in one flag or several."""
-    return tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",") if name.strip()))

@@ -9,6 +9,7 @@ import pandas as pd
 
 from counterpoint.cli.parts import Part
 from counterpoint.explanation.explanation import Explanation
+from counterpoint.explanation.nearest_miss import NearestMiss
 
 
 def tidy(part: Part) -> pd.DataFrame:
@@ -39,6 +40,7 @@ def record(index: int, item: Explanation) -> dict[str, Any]:
         {
             "decision": _plain(item.labels[i]),
             "distance": float(item.distance[i]),
+            **({} if item.cost is None else {"cost": float(item.cost[i])}),
             "found_by": item.found_by[i],
             "changes": {name: value for name, value in other.items() if value != x[name]},
             "values": other,
@@ -51,7 +53,21 @@ def record(index: int, item: Explanation) -> dict[str, Any]:
         "wanted": item.target,
         "values": x,
         "shortfall": None if item.shortfall is None else item.shortfall.reason,
+        "nearest_miss": None if item.nearest_miss is None else _miss(item.nearest_miss),
         "counterfactuals": found,
+    }
+
+
+def _miss(miss: NearestMiss) -> dict[str, Any]:
+    """Make a nearest miss into plain data; it says itself that it is no counterfactual."""
+    changes = zip(miss.changes["feature"].tolist(), miss.changes["to"].tolist(), strict=True)
+    return {
+        "is_counterfactual": False,
+        "decision": _plain(miss.decision),
+        "score": miss.score,
+        "score_is": str(miss.standing.kind),
+        "needed": miss.needed,
+        "changes": {str(name): value for name, value in changes},
     }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,21 @@ HEAD = """\
 # Take away the # of what you want to hold, then: counterpoint explain --constraints THIS_FILE ...
 #   immutable = true                 stays as it is
 #   increase = true, decrease = true may only rise, may only fall
-#   range = [low, high]              a number stays within (inf and -inf leave an end open)
+#   range = [low, high]              a number or date stays within (inf and -inf leave an end open)
 #   range = ["a", "b"]               a category is one of these
 #   kind = "category"                whole numbers that are names, not amounts
+#   order = ["low", "mid", "high"]   categories from the lowest to the highest
+#   onehot = ["job_a", "job_b"]      0/1 columns that encode one category
+#   step = 100                       changes by whole multiples; "7 days" for dates
+#   cost = 5                         hard to change (1 is as usual, inf is never)
+#   cost = {{ up = 1, down = 4 }}      by direction
+#   cost = {{ changes = [["clerk", "smith", 3]], otherwise = inf }}   by transition
+#   max_change = 5                   changes by at most 5; "20%" for a share of its value
+# Above the columns:
+#   links = ["start <= end", {{ when = {{ job = "pupil" }}, then = {{ age = [0, 20] }} }}]
+#   max_changes = 2                  at most two columns change
+#   missing = "allow"                a value may go missing
+#   onehot = false                   do not detect 0/1 columns of one category
 """
 
 
@@ -73,14 +87,21 @@ def draft(table: pd.DataFrame, source: str) -> str:
     """
     rows, columns = table.shape
     parts = [HEAD.format(source=source, rows=rows, columns=columns)]
-    features = Schema.infer(table).features
-    parts += ["\n".join(_lines(feature, table[feature.name])) for feature in features]
+    schema = Schema.infer(table)
+    columns = schema.form.columns(table)
+    parts += [
+        "\n".join(_lines(feature, pd.Series(column), schema.onehot.get(feature.name, ())))
+        for feature, column in zip(schema.features, columns, strict=True)
+    ]
     return "\n\n".join(part.rstrip("\n") for part in parts)
 
 
-def _lines(feature: Feature, values: pd.Series) -> list[str]:
+def _lines(feature: Feature, values: pd.Series, onehot: Sequence[Any]) -> list[str]:
     lines = [f"[columns.{_key(str(feature.name))}]  # {_about(feature, values)}"]
-    lines.append('kind = "category"' if feature.is_categorical else 'kind = "number"')
+    if onehot:
+        lines.append(f"onehot = [{', '.join(map(_value, onehot))}]")
+    if not feature.moment:
+        lines.append('kind = "category"' if feature.is_categorical else 'kind = "number"')
     if feature.is_categorical:
         known = [category for category in feature.categories if category is not None]
         if len(known) <= LISTED:
@@ -98,7 +119,7 @@ def _about(feature: Feature, values: pd.Series) -> str:
     if feature.is_categorical:
         about = f"{len(feature.categories):,} categories"
     else:
-        about = "numbers" if feature.step is None else "whole numbers"
+        about = "dates" if feature.moment else "numbers" if feature.step is None else "whole numbers"
     if values.isna().any():
         about += f", {values.isna().mean():.1%} missing"
     if values.nunique(dropna=False) == 1:
@@ -118,4 +139,6 @@ def _value(value: object) -> str:
         value = value.item()
     if isinstance(value, bool | int | float):
         return str(value).lower()
+    if isinstance(value, date):
+        return value.isoformat()  # TOML has dates
     return json.dumps(str(value), ensure_ascii=False)

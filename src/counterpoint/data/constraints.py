@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint._util.read_only import make_read_only
+from counterpoint.data.costs import table
 from counterpoint.data.marks import NANS
+from counterpoint.data.repairs import Comparison, Implication, compiled
 from counterpoint.data.schema import EXACT, Feature, Schema
 from counterpoint.data.types import Mask, Row, Rows
 
@@ -34,7 +36,7 @@ class Grid:
     @classmethod
     def of(cls, schema: Schema) -> Grid:
         """Gather the steps and dtypes of all features."""
-        steps = [np.nan if f.is_categorical or f.step is None else f.step for f in schema.features]
+        steps = [_step(feature) for feature in schema.features]
         tops, bottoms = zip(*(f.fraction for f in schema.features), strict=True) if steps else ((), ())
         narrow: dict[np.dtype[Any], Mask] = {}
         for index in schema.continuous.tolist():
@@ -81,22 +83,29 @@ class Grid:
         ones = (self.steps == 1) & (self.tops == self.bottoms)
         return bool((ones | ~self._is_stepped).all())
 
-    def within(self, low: Row, high: Row) -> tuple[Row, Row]:
-        """Find the first and last possible numbers within limits."""
+    def within(self, low: Rows, high: Rows) -> tuple[Rows, Rows]:
+        """Find the first and last possible numbers within limits, one per feature or one per cell."""
         every = np.arange(len(self.steps))
         first, last = self.settle(low, every), self.settle(high, every)
         # Rounding can move them outside.
         first = np.where(first < low, self._next(first, 1), first)
         return first, np.where(last > high, self._next(last, -1), last)
 
-    def _next(self, numbers: Row, way: int) -> Row:
+    def _next(self, numbers: Rows, way: int) -> Rows:
         stepped = np.where(np.isnan(self.steps), numbers, numbers + way * self.steps)
         after = self.settle(stepped, np.arange(len(self.steps)))
         for dtype, mask in self.narrow:
             end = np.array(way * np.inf, dtype=dtype)
-            further = np.nextafter(numbers[mask].astype(dtype), end)
-            after[mask] = np.where(np.isnan(self.steps[mask]), further, after[mask])
+            further = np.nextafter(numbers[..., mask].astype(dtype), end)
+            after[..., mask] = np.where(np.isnan(self.steps[mask]), further, after[..., mask])
         return after
+
+
+def _step(feature: Feature) -> float:
+    """Find the step of a feature; NaN if it has none. Ordered categories have whole ranks."""
+    if feature.is_categorical:
+        return 1.0 if feature.is_ranked else np.nan
+    return np.nan if feature.step is None else feature.step
 
 
 @dataclass(frozen=True)
@@ -112,59 +121,135 @@ class Rules:
     has_gaps: bool  # whether a number can be missing at all
     may_lose: Mask  # numbers that may go missing
     nan: Row  # the NaN that stands for a number that goes missing
-    is_category: Mask
+    is_coded: Mask  # categories, which are held as codes
+    is_category: Mask  # categories without an order, between which no value lies
+    first_gap: Row  # the first code of an ordered category that stands for a missing one
     categories: Categories
     limited: NDArray[np.intp]  # the features that may change and have a range from the user
     grid: Grid
+    reach: Row  # the most that a value may change; inf for no limit
+    reach_of_x: Row  # the same as a share of x's value
+    barred: tuple[tuple[int, Mask], ...]  # changes between categories that may not happen: old × new
+    links: tuple[Implication | Comparison, ...]  # constraints between features
+    follows: Mask  # features that are computed from others, once these are known
 
     def __post_init__(self) -> None:
         make_read_only(self)
 
     @classmethod
-    def of(cls, schema: Schema) -> Rules:
-        """Gather the constraints of all features."""
+    def of(cls, schema: Schema, known: Rows | None = None) -> Rules:
+        """Gather the constraints of all features; known instances help to repair rows that break links."""
         features = schema.features
         grid = Grid.of(schema)
         limits = np.array([_limits(schema, index) for index in range(len(features))]).reshape(-1, 2)
         low, high = grid.within(limits[:, 0], limits[:, 1])
-        limited = [i for i, f in enumerate(features) if f.range is not None and not f.immutable]
+        limited = [i for i, f in enumerate(features) if f.range is not None and f.may_change]
         return cls(
             schema=schema,
-            frozen=np.array([f.immutable for f in features], dtype=np.bool_),
+            frozen=np.array([not f.may_change for f in features], dtype=np.bool_),
             low=low,
             high=high,
-            rising=np.array([f.direction > 0 for f in features], dtype=np.bool_),
-            falling=np.array([f.direction < 0 for f in features], dtype=np.bool_),
+            rising=np.array([f.never_falls and f.may_change for f in features], dtype=np.bool_),
+            falling=np.array([f.never_rises and f.may_change for f in features], dtype=np.bool_),
             has_gaps=any(f.missing for f in features),
             may_lose=np.array([f.may_lose and not f.is_categorical for f in features], dtype=np.bool_),
             nan=np.array([NANS[f.missing_as[0]] for f in features], dtype=np.float64),
-            is_category=np.array([f.is_categorical for f in features], dtype=np.bool_),
+            is_coded=np.array([f.is_categorical for f in features], dtype=np.bool_),
+            is_category=np.array([f.is_categorical and not f.is_ranked for f in features], dtype=np.bool_),
+            first_gap=np.array([f.first_gap if f.is_ranked else np.inf for f in features], dtype=np.float64),
             categories=Categories.of(features),
             limited=np.array(limited, dtype=np.intp),
             grid=grid,
+            reach=np.array([f.reach[0] for f in features], dtype=np.float64),
+            reach_of_x=np.array([f.reach[1] for f in features], dtype=np.float64),
+            barred=tuple(
+                (i, np.isinf(table(f.cost, f.categories)))
+                for i, f in enumerate(features)
+                if f.cost.has_table and f.may_change
+            ),
+            links=compiled(schema, grid, known),
+            follows=np.array([f.follows for f in features], dtype=np.bool_),
         )
+
+    @cached_property
+    def has_follows(self) -> bool:
+        """Whether any feature is computed from others."""
+        return bool(self.follows.any())
+
+    @cached_property
+    def repairable(self) -> tuple[Implication | Comparison, ...]:
+        """The links that can be repaired: they are about no feature that is computed later."""
+        return tuple(link for link in self.links if not self.follows[link.features].any())
+
+    @cached_property
+    def key(self) -> bytes:
+        """Equal for equal constraints."""
+        parts = (self.frozen, self.low, self.high, self.rising, self.falling, self.may_lose, self.reach)
+        barred = (mask for _, mask in self.barred)
+        more = self.reach_of_x, self.limited, self.categories.may_take, *barred
+        return b"".join(each.tobytes() for each in (*parts, *more))
 
     @cached_property
     def has_categories(self) -> bool:
         """Whether any feature is categorical."""
-        return bool(self.is_category.any())
+        return bool(self.is_coded.any())
+
+    @cached_property
+    def has_ranked_ranges(self) -> bool:
+        """Whether some, but not all, categories of an ordered feature are admissible."""
+        ranked = self.is_coded & ~self.is_category
+        return bool(ranked[self.limited].any())
+
+    @cached_property
+    def _has_ranked_gaps(self) -> bool:
+        return bool(np.isfinite(self.first_gap).any())
+
+    def ranks(self, rows: Rows) -> Rows:
+        """Return rows in which a missing ordered category is NaN, as a missing number is."""
+        return np.where(rows >= self.first_gap, np.nan, rows) if self._has_ranked_gaps else rows
 
     def around(self, x: Rows) -> Bounds:
         """See the constraints from x: one instance, or one per row."""
         outside = self.outside(x)
-        if not (self.rising | self.falling).any():
+        if not self._is_relative.any():
             return Bounds(self, x, self.low, self.high, outside)
         low = np.where(self.rising, np.fmax(self.low, x), self.low)
         high = np.where(self.falling, np.fmin(self.high, x), self.high)
-        # A missing value is neither above nor below any value, so a one-way feature stays missing.
-        stuck = (self.rising | self.falling) & self.is_missing(x, np.arange(len(self.low)))
+        if self._has_reach.any():
+            low, high = self._within_reach(x, low, high)
+        # A missing value is neither above nor below any value, nor near one, so it stays missing.
+        stuck = self._is_relative & self.is_missing(x, np.arange(len(self.low)))
         return Bounds(self, x, np.where(stuck, np.inf, low), np.where(stuck, -np.inf, high), outside)
+
+    @cached_property
+    def _has_reach(self) -> Mask:
+        return np.isfinite(self.reach) | np.isfinite(self.reach_of_x)
+
+    @cached_property
+    def _is_relative(self) -> Mask:
+        """Which features have limits that depend on x."""
+        return self.rising | self.falling | self._has_reach
+
+    def _within_reach(self, x: Rows, low: Row, high: Row) -> tuple[Rows, Rows]:
+        """Limit values to those that are near enough to x, exactly as floats subtract."""
+        some = np.flatnonzero(self._has_reach)
+        own = x[..., some]
+        with np.errstate(invalid="ignore", over="ignore"):
+            share = np.where(np.isfinite(self.reach_of_x[some]), self.reach_of_x[some] * np.abs(own), np.inf)
+            most = np.minimum(self.reach[some], share)
+            least, furthest = own - most, own + most
+            least = np.where(own - least > most, np.nextafter(least, np.inf), least)
+            furthest = np.where(furthest - own > most, np.nextafter(furthest, -np.inf), furthest)
+        lows, highs = np.broadcast_to(low, x.shape).copy(), np.broadcast_to(high, x.shape).copy()
+        lows[..., some] = np.fmax(lows[..., some], least)
+        highs[..., some] = np.fmin(highs[..., some], furthest)
+        return self.grid.within(lows, highs) if self.grid else (lows, highs)
 
     def is_missing(self, values: Rows, feature: NDArray[np.intp]) -> Mask:
         """Tell which values are missing: NaN, and missing categories of features that may change."""
         missing = np.isnan(values)
         # The category of an immutable feature can have a code that is unknown here.
-        category = np.broadcast_to((self.is_category & ~self.frozen)[feature], values.shape)
+        category = np.broadcast_to((self.is_coded & ~self.frozen)[feature], values.shape)
         indices = np.broadcast_to(feature, values.shape)[category]
         missing[category] = self.categories.gaps[
             self.categories.starts[indices] + values[category].astype(np.intp)
@@ -190,7 +275,7 @@ class Rules:
         values = x[..., self.limited]
         low, high = self._ranges
         outside = (values < low) | (values > high)
-        category = self.is_category[self.limited]
+        category = self.is_coded[self.limited]
         if category.any():
             codes = values[..., category].astype(np.intp)
             kept = self.categories.keeps(self.limited[category], codes)
@@ -304,7 +389,7 @@ class Bounds:
             return self.x
         home = np.array(self.x)
         cells = self._cells(np.atleast_2d(self.x), np.atleast_2d(self.outside))
-        category = self.rules.is_category[cells.feature]
+        category = self.rules.is_coded[cells.feature]
         settled = self._settled(cells)
         settled[category] = self.rules.categories.entered(cells.feature[category], cells.own[category])
         np.atleast_2d(home)[cells.row, cells.feature] = settled
@@ -337,6 +422,8 @@ class Bounds:
         settled = np.fmin(np.fmax(cells.values, low), high)
         if self.rules.grid:
             settled = np.fmin(np.fmax(self.rules.grid.settle(settled, cells.feature), low), high)
+        if self.rules.has_ranked_ranges:
+            settled = self._admitted(settled, cells.feature)
         # Adding 0.0 turns -0.0 into 0.0; fmax may return either, depending on the length of the array.
         settled += 0.0
         missing = np.isnan(cells.values)
@@ -345,6 +432,14 @@ class Bounds:
             settled[missing] = np.where(np.isnan(own), own, nan)
         changes = self._within(replace(cells, values=settled)) & (settled != cells.own)
         return np.where(changes, settled, cells.own)
+
+    def _admitted(self, values: Row, feature: NDArray[np.intp]) -> Row:
+        """Move ranks to the nearest ones in the user's ranges."""
+        rules = self.rules
+        ranked = np.flatnonzero((rules.is_coded & ~rules.is_category)[feature] & np.isfinite(values))
+        wrong = ranked[~rules.categories.takes(feature[ranked], values[ranked].astype(np.intp))]
+        values[wrong] = rules.categories.entered(feature[wrong], values[wrong])
+        return values
 
     def admissible(self, rows: Rows) -> Mask:
         """Tell which rows satisfy every constraint exactly and differ from x."""
@@ -363,6 +458,17 @@ class Bounds:
         differs[cells.row[(cells.values != cells.own) & ~missing]] = True
         return np.asarray(kept & differs)
 
+    def takes(self, values: Row, feature: int) -> Mask:
+        """Tell which of its rows may have a value in a feature: x's own, or an admissible other."""
+        own, indices = self.x[:, feature], np.full(len(values), feature, dtype=np.intp)
+        low, high = (np.broadcast_to(each, self.x.shape)[:, feature] for each in (self.low, self.high))
+        allowed = self._within(_Cells(indices, indices, values, own, (low, high)))
+        allowed &= ~self.rules.frozen[feature]
+        if self.rules.grid:
+            allowed &= self.rules.grid.settle(values, indices) == values
+        keeps = values == own if self.outside is None else (values == own) & ~self.outside[:, feature]
+        return np.asarray(keeps | allowed)
+
     def _cells(self, rows: Rows, where: Mask, own: Rows | None = None) -> _Cells:
         """Collect the cells that differ from x: they are few, and all others are admissible."""
         index = np.flatnonzero(where)
@@ -379,14 +485,18 @@ class Bounds:
         rules, values, feature = self.rules, cells.values, cells.feature
         inside = (values >= cells.limits[0]) & (values <= cells.limits[1])
         if rules.has_categories:
-            inside &= (np.rint(values) == values) | ~rules.is_category[feature]
+            inside &= (np.rint(values) == values) | ~rules.is_coded[feature]
         if rules.categories.forbids:
-            category = np.flatnonzero(inside & rules.is_category[feature])
+            category = np.flatnonzero(inside & rules.is_coded[feature])
             inside[category] = rules.categories.takes(feature[category], values[category].astype(np.intp))
             if rules.categories.has_marks:  # None to NaN is no change
                 some = feature[category]
                 mark = rules.is_missing(values[category], some) & rules.is_missing(cells.own[category], some)
                 inside[category] &= ~mark
+        for one, barred in rules.barred:
+            mine = np.flatnonzero(inside & (feature == one))
+            old, new = cells.own[mine].astype(np.intp), values[mine].astype(np.intp)
+            inside[mine] = ~barred[old, new]
         missing = np.isnan(values)
         if missing.any():
             inside |= missing & (rules.may_lose[feature] | np.isnan(cells.own))
@@ -408,8 +518,12 @@ def _limits(schema: Schema, index: int) -> tuple[float, float]:
     """Find the lowest and highest value that a feature may take, ignoring steps."""
     feature, dtype = schema.features[index], schema.form.number_type(index)
     if feature.is_categorical:
-        return 0.0, len(feature.categories) - 1.0
+        known = len(feature.index) if feature.is_ranked and not feature.may_lose else len(feature.categories)
+        return 0.0, known - 1.0
     low, high = _closed(feature)
+    if feature.calendar is not None:
+        first, last = feature.calendar.limits
+        return max(low, first), min(high, last)
     if dtype is not None and dtype.kind in "iu":
         return max(low, np.iinfo(dtype).min, -EXACT), min(high, np.iinfo(dtype).max, EXACT)
     # No number may be infinite, and steps must stay countable.

@@ -1,9 +1,12 @@
 """The distance between rows.
 
-The search and the metrics use the same distance, the paper's mixed one: the mean over continuous features of
-the absolute difference in units of the median absolute deviation (MAD), plus the share of categorical
-features that differ. It is a sum over features, so the price of each single change is known exactly. Ranking,
-restoring and selecting rely on this.
+It is the paper's mixed distance: the mean over continuous features of the absolute difference in units of the
+median absolute deviation (MAD), plus the share of categorical features that differ. It is a sum over
+features, so the price of each single change is known exactly. Ranking, restoring and selecting rely on this.
+
+Of ordered categories, searches measure the steps of rank instead, in units of the mean difference of two
+known values that differ: an average change costs as much as one of an unordered category. The metrics are the
+paper's, without order (`Distance.without_order`).
 """
 
 from __future__ import annotations
@@ -45,7 +48,8 @@ class Distance:
     Where the MAD is 0, the standard deviation is used instead, and 1 where that is 0 too. (With 1 alone, a
     feature such as capital gain, which is mostly 0, would be measured in dollars.) A missing number is one
     MAD from the median, and at distance 0 from another missing number. An immutable number may be anything:
-    one that is not finite, although the known ones are, adds nothing to the distance.
+    one that is not finite, although the known ones are, adds nothing to the distance. A missing ordered
+    category is an average change from the median.
 
     Examples
     --------
@@ -60,13 +64,15 @@ class Distance:
 
     continuous: NDArray[np.intp]
     categorical: NDArray[np.intp]
-    is_category: NDArray[np.bool_]
+    is_category: NDArray[np.bool_]  # without an order
     may_miss: NDArray[np.bool_]
     median: Row
     weight: Row  # price per unit (continuous) or per change (categorical)
     lost: Row  # additional price of a number that is missing on one side only
     per_category: float
     fixed: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    ranked: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    first_gap: Row = field(default_factory=lambda: np.empty(0))  # of ranked features: see `Feature.first_gap`
 
     def __post_init__(self) -> None:
         make_read_only(self)
@@ -74,7 +80,9 @@ class Distance:
     @classmethod
     def fit(cls, schema: Schema, rows: Rows) -> Distance:
         """Learn the median and the MAD of each continuous feature."""
-        continuous, categorical = schema.continuous, schema.categorical
+        continuous, coded = schema.continuous, schema.categorical
+        is_ranked = np.array([f.is_ranked for f in schema.features], dtype=np.bool_)
+        first_gap = np.array([f.first_gap for f in schema.features], dtype=np.float64)[is_ranked]
         median, weight, lost = np.zeros(rows.shape[1]), np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
         fixed = np.array([i for i in continuous.tolist() if schema.features[i].immutable], dtype=np.intp)
         if len(continuous):
@@ -84,18 +92,26 @@ class Distance:
             median[continuous], mad = _scales(numbers)
             weight[continuous] = 1 / mad / len(continuous)
             lost[continuous] = 1 / len(continuous)
-        if len(categorical):
-            weight[categorical] = 1 / len(categorical)
+        weight[coded] = 1 / max(1, len(coded))
+        if is_ranked.any():
+            ranks = np.where(rows[:, is_ranked] >= first_gap, np.nan, rows[:, is_ranked])
+            median[is_ranked], apart = _rank_scales(ranks)
+            lost[is_ranked] = weight[is_ranked]
+            weight[is_ranked] /= apart
+        missing = np.array([f.missing and not f.is_categorical for f in schema.features], dtype=np.bool_)
+        missing[is_ranked] = np.isfinite(first_gap)
         return cls(
             continuous,
-            categorical,
-            np.array([f.is_categorical for f in schema.features], dtype=np.bool_),
-            np.array([f.missing and not f.is_categorical for f in schema.features], dtype=np.bool_),
+            coded[~is_ranked[coded]],
+            np.array([f.is_categorical for f in schema.features], dtype=np.bool_) & ~is_ranked,
+            missing,
             median,
             weight,
             lost,
-            1 / max(1, len(categorical)),
+            1 / max(1, len(coded)),
             fixed,
+            np.flatnonzero(is_ranked),
+            first_gap,
         )
 
     @classmethod
@@ -120,7 +136,34 @@ class Distance:
             continuous=self.continuous[some[self.continuous]],
             categorical=self.categorical[some[self.categorical]],
             may_miss=self.may_miss & some,
+            ranked=self.ranked[some[self.ranked]],
+            first_gap=self.first_gap[some[self.ranked]],
         )
+
+    def without_order(self) -> Distance:
+        """Measure ordered categories as all others, as the paper does.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> levels = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+        >>> people = pd.DataFrame({"risk": pd.Series(["low", "mid", "high"], dtype=levels)})
+        >>> schema = Schema.infer(people)
+        >>> distance = Distance.fit(schema, schema.encode(people))
+        >>> distance.between(np.array([[0.0]]), np.array([[1.0], [2.0]]))
+        array([[0.75, 1.5 ]])
+        >>> distance.without_order().between(np.array([[0.0]]), np.array([[1.0], [2.0]]))
+        array([[1., 1.]])
+        """
+        if not len(self.ranked):
+            return self
+        arrays = {name: getattr(self, name).copy() for name in ("is_category", "may_miss", "weight", "lost")}
+        values = {"is_category": True, "may_miss": False, "weight": self.per_category, "lost": 0.0}
+        for name, array in arrays.items():
+            array[self.ranked] = values[name]
+        none = self.ranked[:0]
+        categorical = np.sort(np.concatenate([self.categorical, self.ranked]))
+        return replace(self, categorical=categorical, ranked=none, first_gap=self.first_gap[:0], **arrays)
 
     def between(self, a: Rows, b: Rows) -> Rows:
         """Measure the distance of every row of a from every row of b."""
@@ -132,13 +175,13 @@ class Distance:
 
     def measure(self, a: Embedded, b: Embedded) -> Rows:
         """Measure the distance of every row of a from every row of b, both embedded."""
-        if not len(self.categorical) and not len(self.continuous):
+        if not len(self.categorical) and not len(self._scaled_features):
             return np.zeros((len(a.codes), len(b.codes)))
         if not len(self.categorical):
             return np.asarray(cdist(a.numbers, b.numbers, "cityblock"))
         total: Rows = cdist(a.codes, b.codes, "hamming")
         total *= len(self.categorical) * self.per_category
-        if len(self.continuous):
+        if len(self._scaled_features):
             total += cdist(a.numbers, b.numbers, "cityblock")
         return total
 
@@ -155,6 +198,8 @@ class Distance:
 
         With `features`, the columns of `rows` and `x` are the values of these features only.
         """
+        if self._has_gaps:
+            rows, x = self._ranks(rows, features), self._ranks(x, features)
         with np.errstate(over="ignore", invalid="ignore"):  # an immutable number can be infinite
             apart = np.abs(rows - x)
             np.minimum(apart, self._most[features], out=apart)
@@ -176,7 +221,9 @@ class Distance:
     def _scaled(self, rows: Rows) -> Rows:
         """Scale the numbers so that city-block distance is the mean over features of MAD units."""
         every = len(self.continuous) == rows.shape[1]
-        some = EVERY if every else self.continuous
+        some = EVERY if every else self._scaled_features
+        if self._has_gaps:
+            rows = self._ranks(rows, EVERY)
         with np.errstate(over="ignore"):
             numbers = _finite(rows[:, some] - self.median[some], self._fixed_numbers)
         furthest = self._most[some]
@@ -188,9 +235,24 @@ class Distance:
         return np.ascontiguousarray(numbers)
 
     @cached_property
+    def _scaled_features(self) -> NDArray[np.intp]:
+        """The features that are measured by differences: numbers, and categories with an order."""
+        return np.concatenate([self.continuous, self.ranked]) if len(self.ranked) else self.continuous
+
+    @cached_property
+    def _has_gaps(self) -> bool:
+        return bool(np.isfinite(self.first_gap).any())
+
+    def _ranks(self, rows: Rows, features: NDArray[np.intp] | slice) -> Rows:
+        """Return rows in which a missing ordered category is NaN, as a missing number is."""
+        first_gap = np.full(len(self.weight), np.inf)
+        first_gap[self.ranked] = self.first_gap
+        return np.where(rows >= first_gap[features], np.nan, rows)
+
+    @cached_property
     def _fixed_numbers(self) -> NDArray[np.intp]:
-        """The indices of the immutable features among the continuous ones."""
-        return np.flatnonzero(np.isin(self.continuous, self.fixed))
+        """The indices of the immutable features among the scaled ones."""
+        return np.flatnonzero(np.isin(self._scaled_features, self.fixed))
 
     def _missing_prices(self, a: Rows, b: Rows, apart: Rows, features: NDArray[np.intp] | slice) -> Rows:
         """Correct the prices where values are missing: the median is used, at an additional price."""
@@ -262,6 +324,26 @@ def _scales(numbers: Rows) -> tuple[Row, Row]:
     mad, spread = np.nanmedian(np.abs(numbers - median), axis=0), np.nanstd(numbers, axis=0)
     mad = np.where(mad > 0, mad, np.where(spread > 0, spread, 1.0))
     return median * unit, np.maximum(mad * unit, 1 / MOST)
+
+
+def _rank_scales(ranks: Rows) -> tuple[Row, Row]:
+    """Learn the median of each column of ranks, and how far two values that differ lie apart on average.
+
+    Examples
+    --------
+    >>> _rank_scales(np.array([[0.0], [0.0], [1.0], [3.0]]))
+    (array([0.5]), array([2.]))
+    """
+    median, apart = np.zeros(ranks.shape[1]), np.ones(ranks.shape[1])
+    for column, values in enumerate(ranks.T):
+        values, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        if len(values):
+            median[column] = np.median(np.repeat(values, counts))
+        pairs = np.outer(counts, counts)[~np.eye(len(values), dtype=np.bool_)]
+        if len(pairs):
+            steps = np.abs(np.subtract.outer(values, values))[~np.eye(len(values), dtype=np.bool_)]
+            apart[column] = (pairs * steps).sum() / pairs.sum()
+    return median, apart
 
 
 def units(numbers: Rows) -> Row:

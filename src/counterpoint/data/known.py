@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint._util.read_only import make_read_only
+from counterpoint.data.combinations import Combinations
 from counterpoint.data.distance import Distance, Embedded
 from counterpoint.data.outputs import is_continuous
 from counterpoint.data.schema import Schema
@@ -61,9 +62,20 @@ class Population:
         return Population(self.schema, self.rows[indices], self.labels[indices], self.distance)
 
     @cached_property
+    def measured(self) -> Population:
+        """The same instances with the distance of the metrics, which is the paper's."""
+        distance = self.distance.without_order()
+        return self if distance is self.distance else replace(self, distance=distance, _memo={})
+
+    @cached_property
     def embedded(self) -> Embedded:
         """The rows prepared for measuring."""
         return self.distance.embed(self.rows)
+
+    @cached_property
+    def combinations(self) -> Combinations:
+        """Which pairs of categories occur."""
+        return Combinations.of(self.schema, self.rows)
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Build once, then cache."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, astuple, fields
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint._util.damage import check_size
+from counterpoint.data.costs import Cost
+from counterpoint.data.dummies import Group
+from counterpoint.data.grouped import GroupedFormat
+from counterpoint.data.links import Compares, Implies, Link
 from counterpoint.data.marks import MARKS, NANS, mark_indices
 from counterpoint.data.moments import MOMENTS, moment_to_plain
 from counterpoint.data.schema import Feature, Schema
@@ -37,13 +41,15 @@ def schema_to_plain(schema: Schema) -> dict[str, Plain]:
     >>> schema_from_plain(schema_to_plain(schema)) == schema
     True
     """
-    form = schema.form
+    form = schema.form.caller
     return {
         "kind": form.kind,
         "names": [value_to_plain(name) for name in form.names],
         "dtypes": [dtype_to_plain(dtype) for dtype in form.dtypes],
         "shape": list(form.shape),
         "features": [_feature_to_plain(feature) for feature in schema.features],
+        **({"links": [_link_to_plain(link) for link in schema.links]} if schema.links else {}),
+        **_groups_to_plain(schema.form),
     }
 
 
@@ -63,7 +69,17 @@ def schema_from_plain(plain: dict[str, Plain]) -> Schema:
         Feature(**{key: value_from_plain(value) for key, value in feature.items()})
         for feature in plain["features"]
     ]
-    return Schema(tuple(features), TableFormat(plain["kind"], names, dtypes, tuple(plain.get("shape", ()))))
+    form = TableFormat(plain["kind"], names, dtypes, tuple(plain.get("shape", ())))
+    links = tuple(map(_link_from_plain, plain.get("links", ())))
+    groups = tuple(Group(*map(value_from_plain, group)) for group in plain.get("groups", ()))
+    return Schema(tuple(features), GroupedFormat.over(form, groups) if groups else form, links)
+
+
+def _groups_to_plain(form: TableFormat) -> dict[str, Plain]:
+    """List the groups of dummy columns, if there are any."""
+    groups = form.groups if isinstance(form, GroupedFormat) else ()
+    plain = [[value_to_plain(getattr(each, item.name)) for item in fields(each)] for each in groups]
+    return {"groups": plain} if plain else {}
 
 
 def labels_to_plain(labels: Labels) -> dict[str, Plain]:
@@ -145,6 +161,8 @@ def value_to_plain(value: Any) -> Plain:
         return {"tuple": [value_to_plain(part) for part in value]}
     if isinstance(value, pd.Interval):
         return {"interval": [value_to_plain(v) for v in (value.left, value.right, value.closed)]}
+    if isinstance(value, Cost):
+        return {"cost": [value_to_plain(part) for part in astuple(value)]}
     if isinstance(value, Decimal):
         return {"decimal": str(value)}
     if isinstance(value, bytes):
@@ -168,6 +186,8 @@ def value_from_plain(plain: Plain) -> Any:
     if tag == "interval":
         left, right, closed = (value_from_plain(part) for part in content)
         return pd.Interval(left, right, closed)
+    if tag == "cost":
+        return Cost(*(value_from_plain(part) for part in content))
     readers: dict[str, Callable[[Any], Any]] = {
         "float": float,
         "decimal": Decimal,
@@ -209,6 +229,16 @@ def _feature_to_plain(feature: Feature) -> dict[str, Plain]:
         return {name: value_to_plain(value) for name, value in kept.items()}
     except TypeError as error:
         raise TypeError(f"{feature.name!r} cannot be saved: {error}") from None
+
+
+def _link_to_plain(link: Link) -> Plain:
+    kind = "implies" if isinstance(link, Implies) else "compares"
+    return {kind: [value_to_plain(getattr(link, field.name)) for field in fields(link)]}
+
+
+def _link_from_plain(plain: Plain) -> Link:
+    ((kind, parts),) = plain.items()
+    return (Implies if kind == "implies" else Compares)(*(value_from_plain(part) for part in parts))
 
 
 def _numpy_name(dtype: np.dtype[Any]) -> str:

@@ -46,6 +46,14 @@ class Problem:
         return f"{where} has {said(self.column)} = {said(self.value)}. {self.reason}"
 
 
+@dataclass(frozen=True, eq=False)
+class Unreadable:
+    """Stands for a value that could not be read from several columns, with the reason."""
+
+    value: Any
+    reason: str
+
+
 class InvalidError(ValueError):
     """Some rows cannot be explained; `problems` lists them, with the reasons.
 

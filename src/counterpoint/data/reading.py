@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.dates import Calendar
 from counterpoint.data.feature import Feature, category_key
 from counterpoint.data.marks import MARKS, NANS, is_missing, mark_indices
-from counterpoint.data.problems import Problem, listed
+from counterpoint.data.problems import Problem, Unreadable, listed
 from counterpoint.data.tables import EXACT, Column
 from counterpoint.data.types import Mask, Row
 from counterpoint.data.written import is_exact
@@ -53,7 +54,7 @@ class Reading(NamedTuple):
     def problems(self, values: Column) -> list[Problem]:
         """Name each value that could not be read."""
         return [
-            Problem(row, self.feature.name, _plain(values[row]), fault.reason)
+            Problem(row, self.feature.name, _given(values[row]), fault.reason)
             for fault in self.faults
             for row in fault.rows.tolist()
         ]
@@ -84,12 +85,22 @@ def _read_categories(feature: Feature, values: Column, objects: bool) -> Reading
     if not unseen.any():
         return Reading(feature, codes)
     unseen &= ~unusable
-    faults = _faults((unusable, _UNHASHABLE))
+    faults = _faults((unusable, _UNHASHABLE)) + _unreadable(values, unseen)
     if feature.immutable:
         return _widened(feature, values, codes, unseen, missing)._replace(faults=faults)
     known = f" Known: {listed(feature.categories)}."
     faults += _faults((unseen & missing, _MISSING + known), (unseen & ~missing, _UNSEEN + known))
     return Reading(feature, codes, faults)
+
+
+def _unreadable(values: Column, unseen: Mask) -> tuple[Fault, ...]:
+    """List what was unreadable from the start, and take it from the values that are unseen."""
+    reasons: dict[str, list[int]] = {}
+    for row in np.flatnonzero(unseen).tolist():
+        if isinstance(values[row], Unreadable):
+            reasons.setdefault(values[row].reason, []).append(row)
+            unseen[row] = False
+    return tuple(Fault(np.array(rows), reason) for reason, rows in reasons.items())
 
 
 def _codes(look_up: Callable[[Feature, Column], Row], feature: Feature, values: Column) -> tuple[Row, Mask]:
@@ -166,6 +177,8 @@ def _widened(feature: Feature, values: Column, codes: Row, unseen: Mask, missing
 
 
 def _read_numbers(feature: Feature, values: Column, dtype: np.dtype[Any] | None) -> Reading:
+    if feature.calendar is not None:
+        return _read_dates(feature, feature.calendar, values)
     missing = is_missing(values)
     numbers, no_number = _floats(values, missing)
     whole = feature.step is not None or values.dtype.kind in "iu"
@@ -190,6 +203,22 @@ def _read_numbers(feature: Feature, values: Column, dtype: np.dtype[Any] | None)
             (lost & ~infinite & ~beyond, rule),
         ),
     )
+
+
+def _read_dates(feature: Feature, calendar: Calendar, values: Column) -> Reading:
+    numbers, no_date, inexact = calendar.numbers(values)
+    low, high = calendar.limits
+    beyond = (numbers < low) | (numbers > high)
+    zone = f" in a time zone, as the column is ({calendar.zone})" if calendar.zone else " without a time zone"
+    faults = _faults(
+        (no_date, _NO_DATE.format(zone)),
+        (inexact, _NOT_IN_UNIT.format(_UNITS[calendar.unit])),
+        (beyond & ~inexact, _BEYOND_DATES),
+    )
+    missing = is_missing(values)
+    if feature.immutable:
+        return _kept(feature, numbers, missing, np.zeros_like(missing))._replace(faults=faults)
+    return Reading(feature, numbers, faults + _faults((missing & (not feature.missing), _MISSING)))
 
 
 def _kept(feature: Feature, numbers: Row, missing: Mask, odd: Mask) -> Reading:
@@ -269,6 +298,11 @@ def _faults(*found: tuple[Mask, str]) -> tuple[Fault, ...]:
     return tuple(Fault(np.flatnonzero(where), reason) for where, reason in found if where.any())
 
 
+def _given(value: Any) -> Any:
+    """Return a value as the caller gave it."""
+    return value.value if isinstance(value, Unreadable) else _plain(value)
+
+
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
@@ -289,6 +323,10 @@ _BEYOND = (
 _NO_FLOAT = (
     "It has more digits than a float can hold. Give fewer, or name the column in immutable= or categorical=."
 )
+_UNITS = {"D": "days", "s": "seconds", "ms": "milliseconds", "us": "microseconds"}
+_NO_DATE = "It is not a date{}. Give a date, such as datetime.date(2024, 2, 29) or '2024-02-29T12:00'."
+_NOT_IN_UNIT = "The column holds dates to {}, and it has smaller parts. Round it."
+_BEYOND_DATES = "It is a date too far away to be counted exactly. Give one from 1684 to 2255."
 _INEXACT = (
     "It is a whole number that a float cannot hold exactly, unlike the known ones. Name the column in "
     "categorical= and fit again."

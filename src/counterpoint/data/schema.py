@@ -7,9 +7,8 @@ as NaN, a missing category as its own code.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -18,12 +17,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.costs import Cost, Costs
+from counterpoint.data.dates import Calendar, calendar_of
+from counterpoint.data.detection import detect, is_flag
+from counterpoint.data.dummies import Group, declared
 from counterpoint.data.feature import Feature, category_key
+from counterpoint.data.grouped import GroupedFormat
+from counterpoint.data.links import Compares, Link, read_links
 from counterpoint.data.marks import is_missing, marks_in
 from counterpoint.data.problems import InvalidError, Problem, listed
 from counterpoint.data.reading import Reading, read_column
-from counterpoint.data.tables import EXACT, Column, TableFormat
-from counterpoint.data.types import Row, Rows
+from counterpoint.data.tables import EXACT, Column, TableFormat, arrow_levels
+from counterpoint.data.types import Mask, Row, Rows
 from counterpoint.data.written import digits_in, is_exact, kinds_in, written_in
 
 __all__ = ["EXACT", "Feature", "Row", "Rows", "Schema"]
@@ -47,6 +52,7 @@ class Schema:
 
     features: tuple[Feature, ...]
     form: TableFormat
+    links: tuple[Link, ...] = ()  # constraints between columns
 
     def __post_init__(self) -> None:
         if tuple(feature.name for feature in self.features) != self.form.names:
@@ -57,6 +63,8 @@ class Schema:
         for index, feature in enumerate(self.features):
             if not feature.is_categorical:
                 _check_number_column(feature, self.form, index)
+        for link in self.links:
+            _check_link(link, self)
 
     @classmethod
     def infer(
@@ -69,21 +77,54 @@ class Schema:
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
         missing: Literal["keep", "allow"] = "keep",
+        costs: Mapping[Any, Any] | None = None,
+        max_change: Mapping[Any, float | str] | None = None,
+        links: Iterable[Any] = (),
+        order: Mapping[Any, Sequence[Any]] | None = None,
+        onehot: Mapping[Any, Any] | bool | None = None,
+        follows: Iterable[Any] = (),
     ) -> Schema:
-        """Learn what each column is: floats are continuous, integers have step 1, the rest is categorical."""
+        """Learn what each column is: floats are continuous, integers have step 1, the rest is categorical.
+
+        Groups of 0/1 columns that encode one category become one feature: those that `onehot` declares, or
+        else those that are detected, unless it is False. A float column of a frame that holds only 0 and 1
+        has step 1. The other parameters are those of `Explainer.fit`.
+        """
         form = TableFormat.of(X)
         columns = form.columns(X)
         if not columns or not len(columns[0]):
             size = f"{len(columns[0]) if columns else 0} rows and {len(columns)} columns"
             raise ValueError(f"X must contain at least one known instance and one feature, got {size}.")
-        named = set(_resolve(categorical or (), form, "categorical"))
-        frozen = set(_resolve(immutable, form, "immutable"))
+        order = {**arrow_levels(X, form), **_checked_order(order)}
+        groups = _groups(onehot, form, columns)
+        if groups:
+            grouped = GroupedFormat.over(form, groups)
+            form, columns = grouped, grouped.joined(columns)
+        named = {
+            *resolve(categorical or (), form, "categorical"),
+            *resolve(_checked_order(order), form, "order"),
+        }
+        frozen = set(resolve(immutable, form, "immutable"))
         features = tuple(
             _infer_feature(form, index, column, name in named, name in frozen)
             for index, (name, column) in enumerate(zip(form.names, columns, strict=True))
         )
+        if onehot is not False and form.kind != "array":
+            features = tuple(
+                replace(feature, step=1) if feature.step is None and is_flag(column) else feature
+                for feature, column in zip(features, columns, strict=True)
+            )
         return cls(features, form).constrain(
-            immutable=immutable, ranges=ranges, increase=increase, decrease=decrease, missing=missing
+            immutable=immutable,
+            ranges=ranges,
+            increase=increase,
+            decrease=decrease,
+            missing=missing,
+            costs=costs,
+            max_change=max_change,
+            links=links,
+            order=order,
+            follows=follows,
         )
 
     def constrain(
@@ -94,8 +135,16 @@ class Schema:
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
         missing: Literal["keep", "allow"] = "keep",
+        costs: Mapping[Any, Any] | None = None,
+        max_change: Mapping[Any, float | str] | None = None,
+        links: Iterable[Any] = (),
+        order: Mapping[Any, Sequence[Any]] | None = None,
+        follows: Iterable[Any] = (),
     ) -> Schema:
         """Return a schema with additional constraints on what a counterfactual may change.
+
+        `order` lists the categories of features from the lowest to the highest. It changes the codes of
+        categories, so give it before the schema reads any table.
 
         Examples
         --------
@@ -108,12 +157,15 @@ class Schema:
             raise ValueError(
                 f'missing must be "keep" (no value of x goes missing) or "allow", got {missing!r}.'
             )
-        frozen = set(_resolve(immutable, self.form, "immutable"))
-        rising = set(_resolve(increase, self.form, "increase"))
-        falling = set(_resolve(decrease, self.form, "decrease"))
-        limits = _resolve_ranges(ranges or {}, self)
+        frozen = set(resolve(immutable, self.form, "immutable"))
+        rising = set(resolve(increase, self.form, "increase"))
+        falling = set(resolve(decrease, self.form, "decrease"))
+        computed = set(resolve(follows, self.form, "follows"))
+        limits = resolve_ranges(ranges or {}, self)
+        prices = resolve_costs(costs or {}, self)
+        reach = resolve_pairs(max_change or {}, self, "max_change")
         changed = []
-        for feature in self.features:
+        for feature in self._in_order(order):
             name, way = feature.name, feature.direction
             up, down = way > 0 or name in rising, way < 0 or name in falling
             if up and down:
@@ -128,9 +180,19 @@ class Schema:
                     range=limits.get(name, feature.range),
                     direction=up - down,
                     may_go_missing=feature.may_go_missing or missing == "allow",
+                    cost=prices.get(name, feature.cost),
+                    max_change=reach.get(name, feature.max_change),
+                    follows=feature.follows or name in computed,
                 )
             )
-        return replace(self, features=tuple(changed))
+        more = read_links(links, self.names, lambda name: resolve([name], self.form, "links")[0])
+        return replace(self, features=tuple(changed), links=(*self.links, *more))
+
+    def _in_order(self, order: Mapping[Any, Sequence[Any]] | None) -> Iterator[Feature]:
+        """Put the categories of features in the order given by the user."""
+        names = resolve(_checked_order(order), self.form, "order")
+        given = dict(zip(names, (order or {}).values(), strict=True))
+        return (f.in_order(given[f.name]) if f.name in given else f for f in self.features)
 
     def replace(self, name: Any, **changes: Any) -> Schema:
         """Return a schema with one feature changed.
@@ -142,7 +204,7 @@ class Schema:
         >>> schema.replace("amount", step=100).features[0].step
         100
         """
-        (name,) = _resolve([name], self.form, "name")
+        (name,) = resolve([name], self.form, "name")
         features = [replace(f, **changes) if f.name == name else f for f in self.features]
         return replace(self, features=tuple(features))
 
@@ -167,6 +229,12 @@ class Schema:
         """The features' names, in order."""
         return self.form.names
 
+    @property
+    def onehot(self) -> dict[Any, tuple[Any, ...]]:
+        """The groups of dummy columns that are one feature each: their columns by the feature's name."""
+        groups = self.form.groups if isinstance(self.form, GroupedFormat) else ()
+        return {group.name: group.columns for group in groups}
+
     @cached_property
     def continuous(self) -> NDArray[np.intp]:
         """The indices of the continuous features."""
@@ -178,9 +246,48 @@ class Schema:
         return np.array([i for i, f in enumerate(self.features) if f.is_categorical], dtype=np.intp)
 
     @cached_property
+    def has_order(self) -> Mask:
+        """Which features have an order, as a mask: numbers, and ordered categories."""
+        return np.array([not f.is_categorical or f.ordered for f in self.features], dtype=np.bool_)
+
+    def ranks(self, rows: Rows) -> Rows:
+        """Return rows in which a missing ordered category is NaN, as a missing number is."""
+        return np.where(rows >= [feature.first_gap for feature in self.features], np.nan, rows)
+
+    @cached_property
     def actionable(self) -> tuple[int, ...]:
         """The indices of the features that may change: the paper's A."""
-        return tuple(i for i, feature in enumerate(self.features) if not feature.immutable)
+        return tuple(i for i, feature in enumerate(self.features) if feature.may_change)
+
+    @cached_property
+    def following(self) -> NDArray[np.bool_]:
+        """Which features are computed from others, as a mask."""
+        return np.array([feature.follows for feature in self.features], dtype=np.bool_)
+
+    @cached_property
+    def costs(self) -> Costs | None:
+        """What changes cost; None if all cost what they cost by default."""
+        return Costs.of([(feature.cost, feature.categories) for feature in self.features])
+
+    def freeing(self, names: Iterable[Any]) -> Schema:
+        """Return a schema in which some immutable features may change, so that they hold known values only.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"age": [31, 45], "name": ["ann", "bob"]})
+        >>> free = Schema.infer(people, immutable=["name"]).freeing(["name"])
+        >>> free.read(people.replace("bob", "eve")).problems[0].value
+        'eve'
+        """
+        free = set(names)
+        features = (replace(f, immutable=False) if f.name in free else f for f in self.features)
+        return replace(self, features=tuple(features))
+
+    @cached_property
+    def changeable(self) -> tuple[int, ...]:
+        """The indices of the features that may differ from x: the actionable ones, and those that follow."""
+        return tuple(i for i, feature in enumerate(self.features) if feature.may_change or feature.follows)
 
     def read(self, X: Any, what: str = "X") -> TableReading:
         """Read a table: its rows, what they mean, and the values that cannot be read.
@@ -223,6 +330,8 @@ class Schema:
         feature = self.features[index]
         if feature.is_categorical:
             return self.form.pick(self._templates[index], values.astype(np.intp))
+        if feature.calendar is not None and self.form.dtypes[index] != np.object_:
+            return self.form.date_column(index, feature.calendar.instants(values))
         return self.form.number_column(index, values, feature.write)
 
     @cached_property
@@ -267,6 +376,15 @@ class Schema:
         return self if same and form is self.form else replace(self, features=features, form=form)
 
 
+def _groups(
+    onehot: Mapping[Any, Any] | bool | None, form: TableFormat, columns: Sequence[Column]
+) -> tuple[Group, ...]:
+    """Find the groups of dummy columns: declared, or detected."""
+    if onehot is False:
+        return ()
+    return detect(form, columns) if onehot in (None, True) else declared(onehot, form, columns)
+
+
 class TableReading(NamedTuple):
     """A table as rows.
 
@@ -295,7 +413,7 @@ def _check_number_column(feature: Feature, form: TableFormat, index: int) -> Non
     """Raise an error for a continuous feature whose values its column cannot hold."""
     dtype = form.number_type(index)
     given = form.dtypes[index]
-    if dtype is None and given != np.object_ and form.digits(index) is None:
+    if dtype is None and given != np.object_ and form.digits(index) is None and not feature.moment:
         raise TypeError(
             f"{feature.name!r} is continuous, but its column holds {given}. Make it categorical, "
             f"or convert the column to numbers."
@@ -307,14 +425,44 @@ def _check_number_column(feature: Feature, form: TableFormat, index: int) -> Non
         )
 
 
+def _check_link(link: Link, schema: Schema) -> None:
+    """Raise an error for a link that cannot be meant."""
+    features = {feature.name: feature for feature in schema.features}
+    unknown = [name for name in link.names if name not in features]
+    if unknown:
+        raise ValueError(
+            f"The link {link} must name known features, got {listed(unknown)}. Known: {listed(schema.names)}."
+        )
+    if isinstance(link, Compares):
+        categories = [name for name in link.names if features[name].is_categorical]
+        if categories:
+            raise ValueError(f"The link {link} compares numbers, and {listed(categories)} holds categories.")
+        return
+    for name, values in (*link.when, *link.then):
+        feature = features[name]
+        if not values or (feature.is_categorical and not all(map(feature.knows, values))):
+            raise ValueError(
+                f"The link {link} must name known values of {name!r}. Known: {listed(feature.categories)}."
+            )
+        if not feature.is_categorical and not _is_interval(values):
+            raise ValueError(
+                f"The link {link} must give {name!r} a number, or the ends (low, high) of an interval, "
+                f"got {listed(values)}."
+            )
+
+
+def _is_interval(values: Sequence[Any]) -> bool:
+    numbers = all(isinstance(value, int | float | np.number) for value in values)
+    return numbers and len(values) <= 2 and bool(values[0] <= values[-1])
+
+
 def _infer_feature(form: TableFormat, index: int, values: Column, categorical: bool, frozen: bool) -> Feature:
     """Learn what one column is; an immutable one may hold any values that can be told apart."""
     name, dtype = form.names[index], form.dtypes[index]
     missing = is_missing(values)
     known = values[~missing]
     _refuse_objects(name, known, dtype)
-    if not frozen:
-        _refuse_dates(name, known, dtype)
+    calendar = None if frozen or categorical else calendar_of(name, known, dtype)
     held = form.number_type(index)
     written = written_in(known) if dtype == np.object_ and not categorical else ""
     kind = _object_kind(written) if dtype == np.object_ else held.kind if held else values.dtype.kind
@@ -324,6 +472,8 @@ def _infer_feature(form: TableFormat, index: int, values: Column, categorical: b
             f"{name!r} holds numbers of several types ({_named(known)}), which cannot be told apart in "
             f"counterfactuals. Convert it to numbers of one type, or name it in categorical=."
         )
+    if calendar is not None:
+        return _date_feature(name, values, calendar, marks)
     if categorical or kind not in "iuf" or (frozen and _is_no_scale(known, kind)):
         return _categorical_feature(name, known, dtype, marks)
     if not len(known):
@@ -356,14 +506,11 @@ def _named(known: Column) -> str:
     return ", ".join(kind.__name__ for kind in kinds_in(known))
 
 
-def _refuse_dates(name: Any, known: Column, dtype: Any) -> None:
-    """Raise an error for dates, which cannot change like numbers or categories."""
-    moments = (isinstance(value, date | time | timedelta | pd.Period) for value in known)
-    if known.dtype.kind in "mM" or (known.dtype == np.object_ and any(moments)):
-        raise TypeError(
-            f"{name!r} holds dates or times ({dtype}). Convert it to a number, such as days since a fixed "
-            f"date, or name it in immutable= if it may not change."
-        )
+def _date_feature(name: Any, values: Column, calendar: Calendar, marks: tuple[str, ...]) -> Feature:
+    """Make the feature of a column of dates: numbers with a step of a day."""
+    numbers = calendar.numbers(values).numbers
+    seen = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+    return Feature(name, seen=seen, missing=bool(marks), missing_as=marks or ("nan",), moment=calendar.name)
 
 
 def _refuse_objects(name: Any, known: Column, dtype: Any) -> None:
@@ -407,18 +554,21 @@ def _are_bools(categories: Sequence[Any]) -> bool:
     return bool(categories) and all(isinstance(category, bool) for category in categories)
 
 
-def _resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any]:
+def resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any]:
     """Check that names are features; columns of an array may also be named by their index."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"{argument} must be a list of feature names, got {names!r}.")
     known, every = form.names, set(form.names)
-    count = len(known) if form.kind == "array" else 0
+    columns = form.caller.names
+    count = len(columns) if form.kind == "array" else 0
     resolved = [
-        known[name]
+        columns[name]
         if isinstance(name, int | np.integer) and not isinstance(name, bool) and -count <= name < count
         else name
         for name in names
     ]
+    if form.owners:
+        resolved = _owned(resolved, form.owners, argument)
     unknown = [name for name in resolved if not isinstance(name, Hashable) or name not in every]
     if unknown:
         raise ValueError(
@@ -430,21 +580,60 @@ def _resolve(names: Iterable[Any], form: TableFormat, argument: str) -> list[Any
     return resolved
 
 
-def _resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tuple[Any, ...]]:
+def _owned(names: list[Any], owners: Mapping[Any, Any], argument: str) -> list[Any]:
+    """Replace columns of groups by their groups, where that is what must be meant."""
+    inside = [name for name in names if isinstance(name, Hashable) and name in owners]
+    if inside and argument not in ("immutable", "categorical"):
+        raise ValueError(
+            f"{argument} must name features, but {inside[0]!r} is a column of {owners[inside[0]]!r}, whose "
+            f"columns encode one category. Name {owners[inside[0]]!r}, or give onehot=False if they do not."
+        )
+    groups = dict.fromkeys(owners[name] for name in inside)
+    return [*(name for name in names if name not in inside and name not in groups), *groups]
+
+
+def _checked_order(order: Any) -> Mapping[Any, Any]:
+    if not isinstance(order, Mapping | None):
+        raise TypeError(f"order must map feature names to lists of categories, got {order!r}.")
+    return order or {}
+
+
+def resolve_ranges(ranges: Mapping[Any, Any], schema: Schema) -> dict[Any, tuple[Any, ...]]:
     """Read the admissible values per feature."""
-    if not isinstance(ranges, Mapping):
-        raise TypeError(f"ranges must map feature names to admissible values, got {ranges!r}.")
-    names = _resolve(ranges, schema.form, "ranges")
     features = {feature.name: feature for feature in schema.features}
     limits = {}
-    for name, admissible in zip(names, ranges.values(), strict=True):
+    for name, admissible in resolve_pairs(ranges, schema, "ranges").items():
         if isinstance(admissible, str) or not isinstance(admissible, Iterable):
             asked = "a list of categories" if features[name].is_categorical else "a pair (low, high)"
             raise TypeError(f"ranges[{name!r}] must be {asked}, got {admissible!r}.")
-        values = [v.item() if isinstance(v, np.generic) else v for v in admissible]
+        dated = features[name].calendar is not None
+        values = [v.item() if isinstance(v, np.generic) and not dated else v for v in admissible]
+        if dated and any(isinstance(v, int | float | np.number) and np.isfinite(v) for v in values):
+            raise ValueError(f"ranges[{name!r}] must be a pair of dates (low, high), got {listed(values)}.")
         missing = is_missing(np.fromiter(values, dtype=object, count=len(values)))
         limits[name] = tuple(
             None if features[name].is_categorical and gone else value
             for value, gone in zip(values, missing, strict=True)
         )
     return limits
+
+
+def resolve_costs(costs: Mapping[Any, Any], schema: Schema) -> dict[Any, Cost]:
+    """Read the cost per feature."""
+    read = {}
+    for name, cost in resolve_pairs(costs, schema, "costs").items():
+        try:
+            read[name] = Cost.read(cost)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"costs[{name!r}]: {error}") from None
+    return read
+
+
+_MEANINGS = {"ranges": "admissible values", "costs": "costs", "max_change": "limits such as 5 or '20%'"}
+
+
+def resolve_pairs(given: Mapping[Any, Any], schema: Schema, argument: str) -> dict[Any, Any]:
+    """Check that a mapping names features."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{argument} must map feature names to {_MEANINGS[argument]}, got {given!r}.")
+    return dict(zip(resolve(given, schema.form, argument), given.values(), strict=True))

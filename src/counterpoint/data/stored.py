@@ -66,11 +66,15 @@ def _check_distance(schema: Schema, distance: Distance) -> None:
             raise DamagedError(f"the {name} of its distance must be finite and not negative")
     if not isinstance(distance.per_category, float) or not 0 < distance.per_category <= 1:
         raise DamagedError(f"the price of a category is {short(distance.per_category)}")
-    is_category = np.array([feature.is_categorical for feature in schema.features], dtype=np.bool_)
+    is_ranked = np.array([feature.is_ranked for feature in schema.features], dtype=np.bool_)
+    is_coded = np.array([feature.is_categorical for feature in schema.features], dtype=np.bool_)
+    first_gap = np.array([feature.first_gap for feature in schema.features], dtype=np.float64)
     expected = {
-        "continuous": np.flatnonzero(~is_category),
-        "categorical": np.flatnonzero(is_category),
-        "is_category": is_category,
+        "continuous": np.flatnonzero(~is_coded),
+        "categorical": np.flatnonzero(is_coded & ~is_ranked),
+        "is_category": is_coded & ~is_ranked,
+        "ranked": np.flatnonzero(is_ranked),
+        "first_gap": first_gap[is_ranked],
     }
     for name, array in expected.items():
         if not np.array_equal(getattr(distance, name), array):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import cached_property
 from typing import Any, Literal
 
@@ -72,6 +73,16 @@ class TableFormat:
         names = tuple(",".join(map(str, index)) for index in np.ndindex(*shape))
         return cls("array", names, (dtype,) * len(names), shape)
 
+    @property
+    def caller(self) -> TableFormat:
+        """The format of the caller's own table; it differs where several columns are one feature."""
+        return self
+
+    @property
+    def owners(self) -> Mapping[Any, Any]:
+        """The feature that each column belongs to, if it shares it with other columns."""
+        return {}
+
     def columns(self, table: Any, what: str = "X") -> list[Column]:
         """Read the columns of a table in this format, in the order of this format, as one array each."""
         if isinstance(table, pd.DataFrame):
@@ -95,7 +106,10 @@ class TableFormat:
             x = x.to_numpy() if self.kind == "array" and _is_count(x.index) else x.to_dict()
         if isinstance(x, Mapping):
             self._check_names(list(x), "x")
-            return [_single(x[name]) for name in self.names]
+            return [
+                _single(pd.Timestamp(x[name]) if self._is_day(index, x[name]) else x[name])
+                for index, name in enumerate(self.names)
+            ]
         if isinstance(x, pd.DataFrame) or _is_polars(x):
             if len(x) != 1:
                 raise ValueError(
@@ -112,6 +126,13 @@ class TableFormat:
                 f"got {_described(x, vector)}.{many}"
             )
         return [_single(value) for value in vector]
+
+    def _is_day(self, index: int, value: Any) -> bool:
+        """Whether a value is Python's date for a column of points in time, in which it means midnight."""
+        if not isinstance(value, date) or isinstance(value, pd.Timestamp) or value is pd.NaT:
+            return False
+        dtype = self.dtypes[index]
+        return pd.api.types.is_datetime64_any_dtype(dtype) if self.kind == "pandas" else _is_instant(dtype)
 
     def build(self, columns: Sequence[Any]) -> Any:
         """Build a table in this format from columns that already have its dtypes."""
@@ -193,6 +214,20 @@ class TableFormat:
             return _float_array(values, dtype)
         return pd.array(pd.Series(values), dtype=dtype)
 
+    def date_column(self, index: int, instants: NDArray[np.datetime64]) -> Any:
+        """Turn points in time into a new column with the dtype at an index, which holds dates."""
+        dtype = self.dtypes[index]
+        if self.kind == "polars":
+            return _polars_dates(instants, dtype)
+        if isinstance(dtype, np.dtype):
+            return instants.astype(dtype)
+        if isinstance(dtype, pd.ArrowDtype):
+            import pyarrow as pa
+
+            return dtype.__from_arrow__(pa.array(instants).cast(dtype.pyarrow_dtype))
+        index_of_dates = pd.DatetimeIndex(instants).tz_localize("UTC").tz_convert(dtype.tz)
+        return index_of_dates.as_unit(dtype.unit).array
+
     def template(self, index: int, categories: Sequence[Any], missing_as: Sequence[str] = ()) -> Any:
         """Make a column that holds each category once; decoding takes values from it, so any dtype is kept.
 
@@ -212,6 +247,18 @@ class TableFormat:
         if isinstance(dtype, np.dtype) and dtype.kind not in "mM":
             return np.array(categories, dtype=dtype)
         return pd.Series(categories, dtype=dtype).array
+
+    def may_hold_flags(self, index: int) -> bool:
+        """Whether a column holds bools or numbers, so that it can be one of a group of dummy columns."""
+        dtype = self.dtypes[index]
+        is_bool = str(dtype) == "Boolean" if self.kind == "polars" else pd.api.types.is_bool_dtype(dtype)
+        return bool(is_bool) or self.number_type(index) is not None
+
+    def flag_column(self, index: int, flags: NDArray[np.float64]) -> Any:
+        """Turn 0.0 and 1.0 into a new column with the dtype at an index, of numbers or of bools."""
+        if self.number_type(index) is not None:
+            return self.number_column(index, flags)
+        return self.template(index, [bool(flag) for flag in flags])
 
     def pick(self, template: Any, codes: NDArray[np.intp]) -> Any:
         """Build a column of categories from their codes."""
@@ -295,6 +342,26 @@ class TableFormat:
         _refuse_repeated(names)
 
 
+def arrow_levels(table: Any, form: TableFormat) -> dict[Any, list[Any]]:
+    """List the categories of each ordered Arrow dictionary that occur, from the lowest to the highest.
+
+    Their order is part of the column, not of its dtype.
+    """
+    kinds = (getattr(dtype, "pyarrow_dtype", None) for dtype in form.dtypes)
+    ordered = [name for name, kind in zip(form.names, kinds, strict=True) if getattr(kind, "ordered", False)]
+    if not ordered:
+        return {}
+    import pyarrow as pa
+
+    levels = {}
+    for name in ordered:
+        column = pa.array(table[name].array)
+        whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        held = set(whole.dictionary_decode().to_pylist())
+        levels[name] = [level for level in whole.dictionary.to_pylist() if level in held]
+    return levels
+
+
 def _appended(categories: pd.Index, further: Sequence[Any]) -> pd.Index:
     """Append categories to others, in the same dtype if it can hold them."""
     try:
@@ -333,6 +400,16 @@ def _polars_numbers(values: NDArray[np.float64], dtype: Any) -> Any:
     null = nulls(values) if dtype.is_float() else np.isnan(values)
     numbers = pl.Series(values)
     return (numbers.set(pl.Series(null), None) if null.any() else numbers).cast(dtype)
+
+
+def _polars_dates(instants: NDArray[np.datetime64], dtype: Any) -> Any:
+    """Make a polars column of dates; points in time are in UTC if it has a zone."""
+    import polars as pl
+
+    is_date = type(dtype).__name__ == "Date"
+    dates = pl.Series(instants.astype("M8[D]") if is_date else instants.astype(f"M8[{dtype.time_unit}]"))
+    zone = getattr(dtype, "time_zone", None)
+    return dates.dt.replace_time_zone("UTC").dt.convert_time_zone(zone) if zone else dates
 
 
 def _polars_values(series: Any) -> Column:

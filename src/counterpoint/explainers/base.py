@@ -19,12 +19,16 @@ from counterpoint.data.problems import Problem
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Indices
 from counterpoint.explainers.fitting import Constraints, Fitted
+from counterpoint.explainers.relaxing import relax
 from counterpoint.explainers.run import IncompleteError, Run, Settings
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
+from counterpoint.explanation.relaxation import Relaxation
+from counterpoint.model.follows import Function
 from counterpoint.model.representation import Sight, Through
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Rule, Search, Task
+from counterpoint.search.why import Why
 
 
 class Explainer(ABC):
@@ -81,6 +85,12 @@ class Explainer(ABC):
         increase: Iterable[Any] = (),
         decrease: Iterable[Any] = (),
         missing: Literal["keep", "allow"] = "keep",
+        costs: Mapping[Any, Any] | None = None,
+        max_change: Mapping[Any, float | str] | None = None,
+        links: Iterable[Any] = (),
+        order: Mapping[Any, Sequence[Any]] | None = None,
+        onehot: Mapping[Any, Any] | bool | None = None,
+        follows: Mapping[Any, Function] | None = None,
         rule: Rule | None = None,
         progress: bool = True,
     ) -> Self:
@@ -108,13 +118,49 @@ class Explainer(ABC):
         missing
             ``"keep"``: a value that x has does not go missing. ``"allow"``: it may, where known instances
             miss it. What x misses may stay missing or become a value in any case.
+        costs
+            What changes cost, per feature: a number that its part of the distance is multiplied with, or a
+            `Cost` by direction or by transition. ``inf`` for never.
+        max_change
+            The most that a number may change, up or down: an amount, or a share of x's value such as
+            ``"20%"``. For ordered categories, a number of ranks.
+        links
+            Constraints between columns: comparisons such as ``"start <= end"``, and `implies`. Searches
+            repair candidates that break them.
+        order
+            The categories of a feature from the lowest to the highest, each once. They then have a distance
+            in steps, searches move along them, and `increase` and `decrease` hold for them. A column with an
+            ordered dtype needs no entry.
+        onehot
+            Groups of 0/1 columns that encode one category each: the columns by the name of the group, or a
+            mapping from categories to columns, with None for the category that has no column. A group is one
+            feature: its columns change together. By default groups are detected, and what was found is said
+            once; False turns that off.
+        follows
+            Columns that are computed from others: their names, and functions from a table of candidates to
+            the column. They change with the others, and not by themselves.
         rule
             A function (candidates as a table, x as a one-row table) to a mask of those that are admissible.
         progress
-            Show a bar while the model labels the known instances, if that takes more than a few seconds. It
-            is asked about at most 50,000 of them, drawn at random.
+            Show a bar while the model labels the known instances, if that takes more than a few seconds, and
+            say which dummy columns were detected. The model is asked about at most 50,000 known instances,
+            drawn at random.
         """
-        constraints = Constraints(schema, categorical, immutable, ranges, increase, decrease, missing)
+        constraints = Constraints(
+            schema,
+            categorical,
+            immutable,
+            ranges,
+            increase,
+            decrease,
+            missing,
+            costs,
+            max_change,
+            links,
+            order,
+            onehot,
+            follows,
+        )
         if rule is not None and not callable(rule):
             raise TypeError(f"rule must be a function from candidates and x to a mask, got {rule!r}.")
         seed = getattr(self, "seed", None)
@@ -140,6 +186,12 @@ class Explainer(ABC):
         max_changes: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
+        immutable: Iterable[Any] | None = None,
+        ranges: Mapping[Any, Sequence[Any]] | None = None,
+        increase: Iterable[Any] | None = None,
+        decrease: Iterable[Any] | None = None,
+        costs: Mapping[Any, Any] | None = None,
+        max_change: Mapping[Any, float | str] | None = None,
     ) -> Explanation:
         """Explain one decision by at most k counterfactuals.
 
@@ -158,10 +210,24 @@ class Explainer(ABC):
             The most rows to give to the model; then the best found so far is returned.
         max_seconds
             After this many seconds the model is not asked again, and the best found so far is returned.
+        immutable, ranges, increase, decrease, costs, max_change
+            What this person may change, for tables. Each replaces what `fit` was given under the same name;
+            None leaves it as fitted. Nothing is learned again.
         """
         fitted = self._fitted()
-        instance = fitted.view.read_one(x).valid("x")
-        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
+        instance = fitted.view.read_one(x)
+        limits = fitted.read_limits(
+            1,
+            immutable=immutable,
+            ranges=ranges,
+            increase=increase,
+            decrease=decrease,
+            costs=costs,
+            max_change=max_change,
+        )
+        instance = instance.with_problems(fitted.problems_of(limits, lambda schema: schema.read_one(x)))
+        instance.valid("x")
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits)
         try:
             return self._explain(instance, settings, False)[0]
         except IncompleteError as error:
@@ -176,6 +242,12 @@ class Explainer(ABC):
         max_changes: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
+        immutable: Iterable[Any] | None = None,
+        ranges: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
+        increase: Iterable[Any] | None = None,
+        decrease: Iterable[Any] | None = None,
+        costs: Mapping[Any, Any] | Sequence[Any] | None = None,
+        max_change: Mapping[Any, float | str] | Sequence[Any] | None = None,
         invalid: Literal["raise", "skip"] = "raise",
         progress: bool = True,
     ) -> Explanations:
@@ -183,6 +255,10 @@ class Explainer(ABC):
 
         Parameters are as for `explain`. `max_rows` is for each instance, `max_seconds` for all of them
         together. If X is a pandas frame, the answers keep the labels of its index.
+
+        `immutable`, `ranges`, `increase`, `decrease`, `costs` and `max_change` are for all instances, or a
+        list with one entry per row of X: ``immutable=[["age"], None]`` keeps the age of the first, and leaves
+        the second as fitted.
 
         Rows that cannot be explained, such as one with a category that was never seen, raise an
         `InvalidError` that names them all. With `invalid="skip"` they are left out, `Explanations.skipped`
@@ -193,10 +269,58 @@ class Explainer(ABC):
         if invalid not in ("raise", "skip"):
             raise ValueError(f'invalid must be "raise" or "skip", got {invalid!r}.')
         instances = fitted.view.read(X)
+        limits = fitted.read_limits(
+            len(instances.instances.rows),
+            immutable=immutable,
+            ranges=ranges,
+            increase=increase,
+            decrease=decrease,
+            costs=costs,
+            max_change=max_change,
+        )
+        instances = instances.with_problems(fitted.problems_of(limits, lambda schema: schema.read(X)))
         if invalid == "raise":
             instances.valid()
-        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds)
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits)
         return self._explain(instances, settings, progress)
+
+    def relax(
+        self,
+        explanation: Explanation,
+        *,
+        target: Any = None,
+        max_changes: int | None = None,
+        keep: Iterable[Any] = (),
+        max_seconds: float | None = None,
+    ) -> Relaxation | None:
+        """Find the fewest constraints whose release gives an answer: `Explanation.relax`, for one from JSON.
+
+        Parameters
+        ----------
+        explanation
+            An answer of this explainer.
+        target, max_changes
+            As they were given to `explain`; a target that names classes or a probability may be left out.
+        keep
+            Features whose constraints are never released.
+        max_seconds
+            After this many seconds, the best found so far is returned.
+        """
+        if target is None:
+            target = explanation.probability or list(explanation.classes) or None
+        settings = Settings.of(self._fitted(), explanation.k, target, max_changes, None, None)
+        if str(settings.target) != explanation.target:
+            raise ValueError(
+                f"The target of the explanation is {explanation.target}, got {target!r}. Give target as it "
+                f"was given to explain."
+            )
+        return self.ask_relaxed(explanation, settings, keep, max_seconds)
+
+    def ask_relaxed(
+        self, explanation: Explanation, settings: Settings, keep: Iterable[Any], max_seconds: float | None
+    ) -> Relaxation | None:
+        """Ask a question again, with fewer constraints."""
+        return relax(self, explanation, settings, keep, max_seconds)
 
     def problems(self, X: Any) -> list[Problem]:
         """List all values that keep a row from being explained, without asking the model.
@@ -233,6 +357,11 @@ class Explainer(ABC):
         """Choose the places of at most k finds for each instance: here, the nearest ones."""
         order = np.lexsort([task.distance(finds.rows, finds.instance), finds.instance])
         return [order[finds.indices(instance)[: task.k]] for instance in range(len(task))]
+
+    @property
+    def leaves_out(self) -> Why:
+        """Why some finds are not chosen although there is room for them."""
+        return Why.NOT_WORTH_IT
 
     @property
     def codec_(self) -> Codec | None:

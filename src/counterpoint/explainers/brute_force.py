@@ -58,7 +58,7 @@ class BruteForce(Explainer):
 
     def search(self, task: Task) -> Search:
         """Try variations in growing batches, nearest first, until k flip; then refine those."""
-        variations = self._variations(task)
+        variations = self.variations(task)
         finds, instance = [task.x[:0]], [np.empty(0, dtype=np.intp)]
         found, start, size = np.zeros(len(task), dtype=np.intp), 0, max(100, 4 * task.k)
         while start < max(map(len, variations), default=0):
@@ -78,7 +78,7 @@ class BruteForce(Explainer):
                 task, np.concatenate(finds)[nearest], np.concatenate(instance)[nearest], self.refine
             )
 
-    def _variations(self, task: Task) -> list[Rows]:
+    def variations(self, task: Task) -> list[Rows]:
         """Make the nearest variations of each x, nearest first."""
         singles = Singles.of(task, self.bins)
         return [self._nearest(task, singles, instance) for instance in range(len(task))]

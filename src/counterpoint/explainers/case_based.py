@@ -55,7 +55,7 @@ class CaseBased(Explainer):
 
     def search(self, task: Task) -> Search:
         """Transplant the nearest cases, then adapt those that do not flip."""
-        library = task.once(
+        library = task.learned(
             ("cases", self.differences, self.tolerance, self.cases), lambda: self._library(task)
         )
         case = nearest(task.known.distance.between(task.x, library.alike), self.cases).ravel()
@@ -68,7 +68,7 @@ class CaseBased(Explainer):
     def _adapted(self, task: Task, rows: Rows, instance: Indices, differs: NDArray[np.bool_]) -> Question:
         """Take the differing features' values from the unlike instances nearest to each candidate."""
         distance, known, unlike = task.known.distance, task.known.rows, task.unlike()
-        embedded = task.once("lenders", lambda: distance.embed(known[unlike]))
+        embedded = task.learned("lenders", lambda: distance.embed(known[unlike]))
         lenders = nearest(distance.measure(distance.embed(rows), embedded), self.instances)
         instance = np.repeat(instance, lenders.shape[1])
         values = known[unlike[lenders.ravel()]]
@@ -97,7 +97,7 @@ class CaseBased(Explainer):
         differs = np.empty((len(alike), len(unlike), alike.shape[1]), dtype=np.bool_)
         for i, row in enumerate(alike):
             prices = distance.prices(unlike, row)
-            slack = np.where(task.is_category, 0.0, self.tolerance / max(1, len(distance.continuous)))
+            slack = np.where(task.is_coded, 0.0, self.tolerance / max(1, len(distance.continuous)))
             differs[i] = prices > slack
         return differs
 

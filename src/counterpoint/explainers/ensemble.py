@@ -1,10 +1,10 @@
-"""ECE, the paper's Algorithm 1: sample instances and features, run the base explainers, select."""
+"""The ensemble, after the paper's Algorithm 1: sample instances and features, run base explainers, select."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,17 +15,24 @@ from counterpoint.data.types import Indices
 from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
 from counterpoint.explainers.base import at_least
 from counterpoint.explainers.fitting import Fitted
+from counterpoint.explainers.paper import PaperEnsemble
 from counterpoint.explanation.explanation import Explanation
+from counterpoint.search.actions import action_ids, cheapest_actions, holds_another
 from counterpoint.search.engine import Lockstep, step
-from counterpoint.search.grouped import cheapest_of_each
 from counterpoint.search.polish import Polish, stretch
 from counterpoint.search.pool import Asking, Finds, Pool
+from counterpoint.search.settle import settle
 from counterpoint.search.surrogate import Surrogate
 from counterpoint.search.task import WIDE, Question, Search, Task
+from counterpoint.search.why import Why
 from counterpoint.selection.selection import BALANCED, Selection
+from counterpoint.selection.steps import shortest_steps
 
 # What searches need is learned at `fit` for at most this many decisions, otherwise when it is needed.
 AHEAD = 10
+
+# Finds are settled in at most this many batches, until k per instance are.
+SETTLING = 3
 
 
 def _default_explainers() -> tuple[Explainer, ...]:
@@ -35,17 +42,26 @@ def _default_explainers() -> tuple[Explainer, ...]:
 
 @dataclass(frozen=True)
 class Voice:
-    """A base explainer of an ensemble, with the instances and features drawn for it."""
+    """A base explainer of an ensemble, with the instances and features drawn for it.
+
+    The draw of features is an order of all, of which the voice takes the first that a question lets it
+    change: all of them or, if it `changes_few`, a few.
+    """
 
     explainer: Explainer
     known: Population
     features: tuple[int, ...]
+    changes_few: bool
     stream: tuple[int, ...]
 
     def search(self, task: Task) -> Search:
         """Search on this voice's sample."""
         features = np.array(self.features, dtype=np.intp)
         features = features[np.isin(features, task.features)]
+        count = len(features)
+        # If there are very many, a search that changes them one by one gets a few only.
+        if self.changes_few or (count > 4 * WIDE and self.explainer.changes_one_by_one):
+            features = features[: max(2, int(np.sqrt(count)))]
         if not self.explainer.changes_one_by_one:
             features = _forced_first(task, features)[: task.max_changes]
         elif task.max_changes is not None and len(task.features) > 4 * WIDE:
@@ -101,11 +117,14 @@ class Ensemble(Explainer):
     size: int = 10
     instances: float = 0.2
     polish: Polish | None = field(default_factory=Polish)
-    starts: int = 16
+    starts: int = 8
     selection: Selection = BALANCED
     fallback: Explainer | None = field(default_factory=Evolution)
     codec: Codec | None = None
     seed: int = 0
+
+    # The paper's own ensemble, Algorithm 1 to the letter: `cp.Ensemble.paper(lambda_=0.1).fit(model, X)`.
+    paper: ClassVar[type[PaperEnsemble]] = PaperEnsemble
 
     def __post_init__(self) -> None:
         at_least(1, self, "size", "starts")
@@ -146,38 +165,45 @@ class Ensemble(Explainer):
                 step(voice.search(task), None)
             Surrogate.of(task)
 
+    def _voices(self, known: Population) -> list[Voice]:
+        """Give the voices drawn at `fit`, or draw them from the same instances with other outputs."""
+        if known.labels is self.fitted_.known.labels:
+            return self.voices_
+        return known.once(("voices", repr(self)), lambda: self._draw(known))
+
     def _draw(self, known: Population) -> list[Voice]:
         """Draw the voices: their kinds, instances and features."""
         rng = np.random.default_rng([self.seed, 1])
         actionable = known.schema.actionable
-        few = min(len(actionable), max(2, int(np.sqrt(len(actionable)))))
         size = min(5000, max(1000, int(self.instances * len(known.rows))))
         used = [0] * len(self.explainers)
         voices = []
         for place, kind in enumerate(_least_used(rng, len(used), self.size)):
             # A few features find small changes; all of them find a change where small ones fail. The first
-            # voice of a kind gets all features, the next a few, and so on. If there are very many, a search
-            # that changes them one by one gets a few only.
-            slow = len(actionable) > 4 * WIDE and self.explainers[kind].changes_one_by_one
-            count = few if used[kind] % 2 or slow else len(actionable)
+            # voice of a kind gets all features, the next a few, and so on.
+            features = _with_others(
+                rng.permutation(actionable), len(known.schema.features), (self.seed, place)
+            )
+            changes_few = used[kind] % 2 == 1
             used[kind] += 1
-            features = tuple(int(feature) for feature in rng.permutation(actionable)[:count])
             sample = known.sample(np.random.default_rng([self.seed, 2, place]), size)
-            voices.append(Voice(self.explainers[kind], sample, features, (self.seed, place)))
+            voices.append(Voice(self.explainers[kind], sample, features, changes_few, (self.seed, place)))
         return voices
 
     def search(self, task: Task) -> Search:
         """Run the voices alone, as one of another ensemble's base explainers."""
         searches = Lockstep(task.decisions[:0])
-        for voice in task.once(("voices", repr(self)), lambda: self._draw(task.known)):
+        for voice in task.learned(("voices", repr(self)), lambda: self._draw(task.known)):
             searches.add(voice.search(task))
         while (question := searches.question()) is not None:
             searches.answer((yield question))
 
     def gather(self, task: Task, pool: Pool) -> Asking:
         """Run all voices, help where they find too few, and polish what looks best."""
-        for voice in self.voices_:
+        for voice in self._voices(task.known):
             pool.add(voice.search(task), type(voice.explainer).__name__)
+        # The first round tries single changes, the second pairs of those that do not flip.
+        yield from pool.round()
         yield from pool.round()
         short = pool.counts < 2 * task.k
         if self.fallback is None:
@@ -186,10 +212,59 @@ class Ensemble(Explainer):
         if short.any():
             pool.add(self._help(task, pool, np.flatnonzero(short)), type(self.fallback).__name__)
         yield from pool.finish()
+        if self._settles:
+            yield from self._settle(task, pool)
 
     def choose(self, task: Task, finds: Finds) -> list[Indices]:
         """Select k of the pool for each instance."""
-        return self.selection.select(task, finds, task.k)
+        places = self._ready(task, finds)
+        places = places[self._shortest(task, finds.take(places))]
+        return [places[each] for each in self.selection.select(task, finds.take(places), task.k)]
+
+    @property
+    def leaves_out(self) -> Why:
+        """Why some finds are not chosen although there is room for them."""
+        return Why.NEEDLESS
+
+    @property
+    def _settles(self) -> bool:
+        """Whether finds are settled: of images and series, changes are too many to be tried one by one."""
+        return self.polish is not None and self.codec_ is None
+
+    def _ready(self, task: Task, finds: Finds) -> Indices:
+        """Find the finds that hold no needless change, neither alone nor beside another answer."""
+        if not self._settles:
+            return np.arange(len(finds.rows))
+        # A row with one change cannot hold a needless one.
+        few = np.bincount(finds.instance[finds.settled], minlength=len(task)) < task.k
+        alone = task.changed(task.acting(finds.rows, finds.instance), finds.instance).sum(axis=1) == 1
+        ready = np.flatnonzero(finds.settled | (few[finds.instance] & alone))
+        return np.asarray(ready[~holds_another(task, finds.rows[ready], finds.instance[ready])])
+
+    def _shortest(self, task: Task, finds: Finds) -> Indices:
+        """Leave out finds that only take more steps of an ordered category than others do."""
+        if self.selection.wants_ends or (task.is_coded == task.is_category).all():
+            return np.arange(len(finds.rows))
+        return shortest_steps(task, finds)
+
+    def _settle(self, task: Task, pool: Pool) -> Asking:
+        """Settle the finds that are likely to be chosen, and others where that leaves too few."""
+        for turn in range(SETTLING):
+            finds = pool.finds()
+            left = finds.take(np.flatnonzero(~finds.settled))
+            enough = np.bincount(finds.instance[finds.settled], minlength=len(task)) >= task.k
+            left = left.about(np.flatnonzero(~enough))
+            if not len(left.rows):
+                return
+            left = left.take(self._shortest(task, left))
+            chosen = np.concatenate(self.selection.select(task, left, _finalists(task.k, turn)))
+            pool.add(self._settled(task, pool, left.take(chosen)), "Polish")
+            yield from pool.finish()
+
+    def _settled(self, task: Task, pool: Pool, finds: Finds) -> Search:
+        """Settle some finds, and let the pool know."""
+        polished = pool.derived(finds.finders, "polished")
+        pool.settle(*(yield from settle(task, finds.rows, finds.instance, polished)))
 
     def _help(self, task: Task, pool: Pool, instances: Indices) -> Search:
         """Search further for instances of which few counterfactuals were found, and polish what there is."""
@@ -204,13 +279,30 @@ class Ensemble(Explainer):
         finds = pool.finds().about(instances)
         # Implausibility takes the longest to measure, and polish moves candidates anyway.
         cost = replace(self.selection, implausibility=0.0).costs(task, finds)
-        starts = cheapest_of_each(
-            cost, finds.instance, task.affordable(max(10, self.starts * task.k), 2 * task.k)
+        most = task.affordable(max(10, self.starts * task.k), 2 * task.k)
+        finds = finds.take(
+            cheapest_actions(cost, action_ids(task, finds.rows, finds.instance), finds.instance, most)
         )
-        pool.add(self.polish.search(task, finds.rows[starts], finds.instance[starts]), "Polish")
-        # Where being apart is worth far more than being close and plausible, the ends of ranges are wanted.
-        if self.selection.dispersion > 2 * self.selection.distance + self.selection.implausibility:
-            pool.add(stretch(task, finds.rows[starts], finds.instance[starts]), "Stretch")
+        polished = pool.derived(finds.finders, "polished")
+        pool.add(self.polish.search(task, finds.rows, finds.instance, polished), "Polish")
+        if self.selection.wants_ends:
+            stretched = pool.derived(finds.finders, "stretched")
+            pool.add(stretch(task, finds.rows, finds.instance, stretched), "Stretch")
+
+
+def _finalists(k: int, turn: int) -> int:
+    """Tell how many finds to settle for k answers: settling makes some of them equal."""
+    return (2 * k + 1) << turn
+
+
+def _with_others(order: Indices, width: int, stream: tuple[int, ...]) -> tuple[int, ...]:
+    """Mix the features that may not change into an order of the others: a question may set them free.
+
+    The order of the others stays.
+    """
+    ranks = np.random.default_rng([*stream, 3]).uniform(0, len(order), size=width)
+    ranks[order] = np.arange(len(order))
+    return tuple(np.argsort(ranks, kind="stable").tolist())
 
 
 def _forced_first(task: Task, features: Indices) -> Indices:

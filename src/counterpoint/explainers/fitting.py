@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from tqdm.auto import tqdm
 
+from counterpoint._util.say_once import say_once
 from counterpoint.codecs import Codec, Kernel
 from counterpoint.data.constraints import Rules
 from counterpoint.data.distance import Distance, Euclidean
 from counterpoint.data.known import MOST, Population
+from counterpoint.data.limits import AS_FITTED, Limits, each_limits
 from counterpoint.data.outputs import is_continuous
-from counterpoint.data.schema import Schema
+from counterpoint.data.problems import Problem
+from counterpoint.data.schema import Schema, TableReading
 from counterpoint.data.signals import as_signals, classifies_series, is_image
 from counterpoint.data.types import Indices, Labels, Rows
 from counterpoint.model.blackbox import BlackBox
+from counterpoint.model.follows import Follows, Function
 from counterpoint.model.representation import Direct, Through, View
 from counterpoint.model.target import Target
 from counterpoint.search.task import Rule, Task
+
+T = TypeVar("T")
 
 # The most cells, and latent cells, of the images and series that are kept: about 4,000 images of 28 x 28
 # pixel by pixel, or 10,000 through few latent features.
@@ -49,6 +55,12 @@ class Constraints:
     increase: Iterable[Any]
     decrease: Iterable[Any]
     missing: str
+    costs: Mapping[Any, Any] | None = None
+    max_change: Mapping[Any, float | str] | None = None
+    links: Iterable[Any] = ()
+    order: Mapping[Any, Sequence[Any]] | None = None
+    onehot: Mapping[Any, Any] | bool | None = None
+    follows: Mapping[Any, Function] | None = None
 
     def of_table(self, X: Any) -> Schema:
         """Infer what columns are, or take the caller's word, and add the constraints."""
@@ -58,9 +70,14 @@ class Constraints:
             "increase": self.increase,
             "decrease": self.decrease,
             "missing": self.missing,
+            "costs": self.costs,
+            "max_change": self.max_change,
+            "links": self.links,
+            "order": self.order,
+            "follows": () if self.follows is None else self.follows,
         }
         if self.schema is None:
-            return Schema.infer(X, categorical=self.categorical, **limits)
+            return Schema.infer(X, categorical=self.categorical, onehot=self.onehot, **limits)
         if not isinstance(self.schema, Schema):
             kind = type(self.schema).__name__
             raise TypeError(f"schema must be a Schema, such as Schema.infer(X), got {kind}.")
@@ -68,11 +85,15 @@ class Constraints:
             raise ValueError(
                 "Give either schema or categorical, not both: a schema says what is categorical."
             )
+        if self.onehot is not None:
+            raise ValueError(
+                "Give either schema or onehot, not both: Schema.infer takes onehot, and knows its groups."
+            )
         return self.schema.constrain(**limits)
 
     def of_signals(self) -> Any:
         """Give the mask of cells that may not change, and refuse what is for tables only."""
-        names = ("schema", "categorical", "ranges", "increase", "decrease", "missing")
+        names = [field.name for field in fields(self) if field.name != "immutable"]
         given = [name for name in names if getattr(self, name) not in (None, (), "keep")]
         if given:
             raise ValueError(
@@ -89,6 +110,8 @@ class Fitted:
     blackbox: BlackBox
     known: Population
     rule: Rule | None = None
+    limits: Limits = AS_FITTED
+    follows: Follows | None = None
 
     @classmethod
     def learn(
@@ -107,12 +130,54 @@ class Fitted:
             blackbox, known = _learn_table(model, X, constraints, rng, progress)
         else:
             blackbox, known = _learn_signals(model, X, constraints, codec, rng, progress)
-        return cls(blackbox, known, rule)
+        follows = Follows.of(constraints.follows or {}, known.schema)
+        if not follows.functions:
+            return cls(blackbox, known, rule)
+        follows.check(known.schema, known.rows[:EXAMPLES])
+        return cls(blackbox, known, rule, follows=follows)
+
+    def within(self, limits: Limits) -> Fitted:
+        """Give the same, with the constraints of one person."""
+        return self if limits.is_empty else replace(self, limits=limits)
+
+    def read_limits(self, count: int, **given: Any) -> list[Limits]:
+        """Read the constraints of some persons, given for all of them or one by one; see `each_limits`."""
+        if self.view.latent is not self.schema and any(value is not None for value in given.values()):
+            name = next(name for name, value in given.items() if value is not None)
+            raise ValueError(
+                f"{name} per question is for the columns of tables; for images and series, give fit the mask "
+                f"immutable=. Leave {name} out here."
+            )
+        return each_limits(self.schema, count, **given)
+
+    def problems_of(
+        self, limits: Sequence[Limits], read: Callable[[Schema], TableReading]
+    ) -> Iterator[Problem]:
+        """Find values that cannot be explained because a feature may change now that `fit` was told to keep.
+
+        What may not change may hold values that no known instance has.
+        """
+        locked = {feature.name for feature in self.schema.features if feature.immutable}
+        freed = [set() if each.immutable is None else locked.difference(each.immutable) for each in limits]
+        names = set().union(*freed)
+        if names:
+            for problem in read(self.schema.freeing(names)).problems:
+                if problem.column in freed[problem.row]:
+                    yield problem
+
+    @cached_property
+    def constrained(self) -> Schema:
+        """What the features of a row are, with the constraints of the question."""
+        return self._once("constrained", lambda: self.limits.applied(self.known.schema))
 
     @cached_property
     def rules(self) -> Rules:
         """The constraints on what a counterfactual may be."""
-        return Rules.of(self.known.schema)
+        return self._once("rules", lambda: Rules.of(self.constrained, self.known.rows))
+
+    def _once(self, name: str, build: Callable[[], T]) -> T:
+        """Build what depends on the constraints once for all questions that have the same."""
+        return self.known.once((name, self.limits.key), build)
 
     @property
     def view(self) -> View:
@@ -134,6 +199,23 @@ class Fitted:
         """Give the same, seen through another view."""
         return self if view is self.view else replace(self, blackbox=self.blackbox.seen_by(view))
 
+    def facing(self, target: Target) -> Fitted:
+        """Give the same, with the outputs that a target is about: for `Probability`, probabilities.
+
+        The model is asked for the probabilities of the known instances once per set of classes.
+        """
+        if target.probability is None:
+            return self
+        classes = target.probability.classes
+        blackbox = self.blackbox.giving_probability(classes)
+        instances = self.view.known(self.known.rows)
+
+        def labelled() -> Population:
+            labels = blackbox.about(instances).predict(self.known.rows, np.arange(len(self.known.rows)))
+            return Population(self.known.schema, self.known.rows, labels, self.known.distance)
+
+        return replace(self, blackbox=blackbox, known=self.known.once(("probability", classes), labelled))
+
     def task(
         self,
         rows: Rows,
@@ -149,11 +231,12 @@ class Fitted:
             decisions=decisions,
             k=k,
             known=self.known,
-            features=np.array(self.known.schema.actionable, dtype=np.intp),
+            features=np.array(self.constrained.actionable, dtype=np.intp),
             rules=self.rules,
             target=target,
             max_changes=max_changes,
             stream=stream,
+            costs=self._once("costs", lambda: self.constrained.costs),
         )
 
     def read_target(self, target: Any) -> Target:
@@ -193,8 +276,10 @@ def _learn_table(
     model: Any, X: Any, constraints: Constraints, rng: np.random.Generator, progress: bool
 ) -> tuple[BlackBox, Population]:
     schema = constraints.of_table(X)
+    if progress and constraints.schema is None and constraints.onehot in (None, True) and schema.onehot:
+        say_once(_detected(schema.onehot))
     if not schema.actionable:
-        raise ValueError("Every feature is immutable, so nothing can change; leave at least one free.")
+        raise ValueError("Every feature is immutable, or never changes at any cost; leave at least one free.")
     schema, rows, _ = schema.read(X).valid()
     schema = schema.seen_in(rows)
     view = Direct(schema)
@@ -203,6 +288,15 @@ def _learn_table(
     kept, labels = _sampled(order, lambda places: _labelled(blackbox, rows[places], places, progress))
     # The scales are those of all.
     return blackbox, Population(schema, rows[kept], _checked(labels), Distance.fit(schema, rows))
+
+
+def _detected(onehot: Mapping[Any, tuple[Any, ...]]) -> str:
+    """Say which columns were taken as one feature."""
+    groups = ", ".join(f"{name} ({len(columns)} columns)" for name, columns in onehot.items())
+    return (
+        f"Groups of 0/1 columns that encode one category change together, as one feature: {groups}. "
+        f"fitted_.schema.onehot lists them. If they are no such groups, give onehot=False, or the right ones."
+    )
 
 
 def _learn_signals(

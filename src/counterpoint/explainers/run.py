@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
@@ -12,15 +13,19 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from counterpoint._util.duplicates import distinct
-from counterpoint.data.types import Indices, Labels, Mask, Rows
+from counterpoint.data.limits import AS_FITTED, Limits
+from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.explainers.fitting import Fitted
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
+from counterpoint.explanation.nearest_miss import NearestMiss
+from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.explanation.shortfall import Shortfall
 from counterpoint.model.representation import Sight
 from counterpoint.model.target import Target
 from counterpoint.search.edges import Found, keep_off_edges
 from counterpoint.search.engine import Budget, label, run
+from counterpoint.search.misses import Miss, Missing, nearest_misses
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Question, Rule, Task
 from counterpoint.search.why import Why
@@ -38,6 +43,7 @@ class Settings:
     target: Target
     max_changes: int | None
     budget: Budget
+    limits: tuple[Limits, ...] = ()  # the constraints of each instance; () if all are as fitted
 
     @classmethod
     def of(
@@ -48,6 +54,7 @@ class Settings:
         max_changes: int | None,
         max_rows: int | None,
         max_seconds: float | None,
+        limits: Sequence[Limits] = (),
     ) -> Settings:
         """Check what was asked for."""
         for name, value in {"k": k, "max_changes": max_changes, "max_rows": max_rows}.items():
@@ -62,7 +69,8 @@ class Settings:
         if max_seconds is not None and not max_seconds > 0:
             raise ValueError(f"max_seconds must be positive, got {max_seconds}.")
         deadline = None if max_seconds is None else monotonic() + max_seconds
-        return cls(int(k), fitted.read_target(target), max_changes, Budget(max_rows, deadline))
+        budget, own = Budget(max_rows, deadline), any(not each.is_empty for each in limits)
+        return cls(int(k), fitted.read_target(target), max_changes, budget, tuple(limits) if own else ())
 
 
 class IncompleteError(RuntimeError):
@@ -85,6 +93,11 @@ class Method(Protocol):
 
     seed: int
 
+    @property
+    def leaves_out(self) -> Why:
+        """Why some finds are not chosen although there is room for them."""
+        ...
+
     def gather(self, task: Task, pool: Pool) -> Asking:
         """Fill a pool with counterfactuals."""
         ...
@@ -92,6 +105,26 @@ class Method(Protocol):
     def choose(self, task: Task, finds: Finds) -> list[Indices]:
         """Choose at most k finds for each instance."""
         ...
+
+    def ask_relaxed(
+        self, explanation: Explanation, settings: Settings, keep: Iterable[Any], max_seconds: float | None
+    ) -> Relaxation | None:
+        """Find the fewest constraints whose release gives an answer."""
+        ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who was asked what, for an explanation to ask again with fewer constraints."""
+
+    method: Method
+    settings: Settings
+
+    def relax(
+        self, explanation: Explanation, keep: Iterable[Any], max_seconds: float | None
+    ) -> Relaxation | None:
+        """Ask again, with fewer constraints."""
+        return self.method.ask_relaxed(explanation, self.settings, keep, max_seconds)
 
 
 class Run:
@@ -103,14 +136,18 @@ class Run:
 
     def __init__(self, method: Method, fitted: Fitted, settings: Settings, sight: Sight) -> None:
         sight, self._places = sight.split()
-        self._method, self._fitted, self._settings = method, fitted.through(sight.view), settings
+        self._method, self._settings = method, settings
+        self._fitted = fitted.facing(settings.target).through(sight.view)
         self._instances, self._skipped = sight.instances, sight.problems
         self._decisions: list[Any] = [None] * len(self._instances.rows)
         self._done: dict[int, Explanation] = {}
         self._failed: dict[int, Exception] = {}
         self._searching: set[int] = set()
         self._found: list[Found] = []
+        self._misses: dict[int, Miss] = {}
         self._blackbox = self._fitted.blackbox.about(self._instances)
+        self._asked = Asked(method, settings)
+        self._within: dict[Hashable, Fitted] = {}
 
     def explanations(self, progress: bool) -> Explanations:
         """Explain all instances; if some fail, raise an error that holds the others."""
@@ -144,23 +181,43 @@ class Run:
             if place in self._failed:
                 continue
             if self._settings.target.flips(np.asarray(decision)[None], decision)[0]:
-                self._answer_at_once(place)
+                self._answer_at_once(place, Why.ALREADY)
+            elif not self._fitted_for(place).constrained.actionable:
+                self._answer_at_once(place, Why.NOT_ALLOWED)
             else:
-                key = self._settings.target.key(decision), ways[place - wave[0]]
+                key = (
+                    self._settings.target.key(decision),
+                    self._limits(place).key,
+                    ways[place - wave[0]],
+                )
                 groups.setdefault(key, []).append(place)
         self._searching = set().union(*groups.values())
         return [np.array(places) for places in groups.values()]
 
     def _forced(self, wave: Indices) -> list[bytes]:
-        """Tell apart instances in which other features have to change; it matters if few may."""
-        outside = self._fitted.rules.outside(self._instances.rows[wave])
-        if outside is None or self._settings.max_changes is None:
-            return [b""] * len(wave)
-        return [row.tobytes() for row in outside]
+        """Tell apart instances in which other features have to change: voices change those too."""
+        if not self._settings.limits:
+            outside = self._fitted.rules.outside(self._instances.rows[wave])
+            return [b""] * len(wave) if outside is None else [row.tobytes() for row in outside]
+        each = (self._fitted_for(place).rules.outside(self._instances.rows[place]) for place in wave.tolist())
+        return [b"" if outside is None else outside.tobytes() for outside in each]
+
+    def _limits(self, place: int) -> Limits:
+        """Find the constraints of an instance."""
+        return self._settings.limits[self._places[place]] if self._settings.limits else AS_FITTED
+
+    def _fitted_for(self, place: int) -> Fitted:
+        """Give what was fitted, with the constraints of an instance."""
+        limits = self._limits(place)
+        if limits.is_empty:
+            return self._fitted
+        if limits.key not in self._within:
+            self._within[limits.key] = self._fitted.within(limits)
+        return self._within[limits.key]
 
     def _open(self, group: Indices) -> tuple[Task, Pool]:
         """Pose the question about a group of instances."""
-        fitted, settings = self._fitted, self._settings
+        fitted, settings = self._fitted_for(int(group[0])), self._settings
         decisions = np.array([self._decisions[place] for place in group])
         task = fitted.task(
             self._instances.rows[group],
@@ -171,7 +228,10 @@ class Run:
             settings.max_changes,
         )
         obeys = None if fitted.rule is None else partial(self._obeys, fitted.rule, group)
-        return task, Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys)
+        follow = None
+        if fitted.follows is not None:
+            follow = fitted.follows.about(fitted.view, self._instances, group, fitted.constrained)
+        return task, Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys, follow)
 
     def _rows_left(self) -> float:
         """Estimate how many rows per instance can still be tried: all groups share the time."""
@@ -180,9 +240,33 @@ class Run:
     def _finish(self) -> None:
         """Make what was chosen for the instances of a wave into explanations, once it holds in any batch."""
         keep_off_edges(self._found, self._blackbox, self._method.choose, self._settings.budget)
+        self._find_misses()
         for found in self._found:
             self._explain(found)
         self._found = []
+
+    def _find_misses(self) -> None:
+        """Find what came nearest for the instances without any counterfactual."""
+        budget, missing = self._settings.budget, []
+        for found in self._found:
+            empty = [i for i, picked in enumerate(found.chosen) if not len(picked)]
+            left = None if budget.rows is None else budget.rows - found.pool.asked - found.checks
+            tried = found.pool.misses.of(np.setdiff1d(empty, list(found.pool.failed)), left)
+            if tried is not None:
+                missing.append((found, Missing(found.instances, found.task, tried)))
+        blackbox = self._blackbox if budget.seconds_left() > 0 else None
+        self._misses, asked = nearest_misses([group for _, group in missing], blackbox)
+        for found, group in missing if asked else ():
+            found.checks += np.bincount(group.tried.instance, minlength=len(found.task))
+
+    def _miss(self, place: int) -> NearestMiss | None:
+        """Show what came nearest to a counterfactual of an instance, if anything is known."""
+        miss = self._misses.get(place)
+        if miss is None:
+            return None
+        cells = self._fitted.view.cells(miss.row[None], self._instances, np.array([place]))[0]
+        x = self._instances.cells[place]
+        return NearestMiss(self._fitted.schema, x, cells, miss.decision, miss.standing)
 
     def _explain(self, found: Found) -> None:
         """Make what was chosen for a group of instances into explanations."""
@@ -193,7 +277,8 @@ class Run:
                 continue
             cells = self._fitted.view.cells(finds.rows[picked], self._instances, np.full(len(picked), place))
             distance = self._fitted.yardstick.from_x(cells, self._instances.cells[place])
-            order = np.argsort(distance, kind="stable")
+            cost = self._cost(found.task, cells, place)
+            order = np.argsort(distance if cost is None else cost, kind="stable")
             if self._fitted.view.latent is not self._fitted.schema:
                 order = _first_of_equal(cells, order)
             places, asked = picked[order], int(pool.asked[instance])
@@ -203,12 +288,21 @@ class Run:
                 finds.labels[places],
                 found_by=tuple(pool.names[finder] for finder in finds.finders[places]),
                 distance=distance[order],
+                cost=None if cost is None else cost[order],
                 shortfall=self._shortfall(
                     len(places), len(finds.indices(instance)), asked, pool.stopped.get(instance)
                 ),
+                nearest_miss=self._miss(place),
                 model_calls=1 + int(pool.calls[instance] + (found.checks[instance] > 0)),
                 model_rows=1 + asked + int(found.checks[instance]),
             )
+
+    def _cost(self, task: Task, cells: Rows, place: int) -> Row | None:
+        """Measure what the changes of counterfactuals cost, if that differs from their distance."""
+        if task.costs is None:
+            return None
+        x = self._instances.cells[place]
+        return task.measure.from_x(np.where(task.rules.follows, x, cells), x)
 
     def _gathered(self) -> Explanations:
         """Give all explanations; if some instances failed, raise an error that holds the others."""
@@ -252,10 +346,10 @@ class Run:
             )
         return mask
 
-    def _answer_at_once(self, place: int) -> None:
-        """Explain an instance that already has the decision asked for: nothing has to change."""
+    def _answer_at_once(self, place: int, why: Why) -> None:
+        """Explain an instance for which nothing has to change, or nothing may."""
         none = np.asarray(self._decisions[place])[None][:0]
-        shortfall = Shortfall(self._settings.k, 0, Why.ALREADY, target=str(self._settings.target))
+        shortfall = Shortfall(self._settings.k, 0, why, target=str(self._settings.target))
         self._done[place] = self._explanation(place, self._instances.cells[:0], none, shortfall=shortfall)
 
     def _shortfall(self, found: int, seen: int, asked: int, stopped: Why | None) -> Shortfall | None:
@@ -263,8 +357,8 @@ class Run:
         k, why, count = self._settings.k, stopped or Why.NOT_FOUND, asked
         if found == k:
             return None
-        if found < min(k, seen):
-            why, count = Why.NOT_WORTH_IT, seen
+        if stopped is None and found < min(k, seen):
+            why, count = self._method.leaves_out, seen
         elif stopped is None and not asked:
             why = Why.NOT_ALLOWED
         elif stopped is Why.MAX_ROWS:
@@ -287,7 +381,10 @@ class Run:
             k=self._settings.k,
             target=str(self._settings.target),
             classes=self._settings.target.classes,
+            probability=self._settings.target.probability,
             codec=self._fitted.view.name,
+            limits=self._limits(place),
+            _asked=self._asked,
             **(defaults | facts),
         )
 

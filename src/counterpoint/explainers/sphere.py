@@ -21,8 +21,9 @@ class Sphere(Explainer):
     Draws are Gaussian-matched: (x + ε·N(0, 1)) / √(1 + ε²) in standardised space, so that a large radius
     leads to the population and not to nowhere. A category switches to one drawn from the known instances
     when the radius passes the direction's own threshold, so along a direction categories switch one by one
-    and are never broken. The radius starts at `radius` and is divided until the boundary is crossed; then
-    the ring between the last radius that flips and the first that does not is halved, in each direction.
+    and are never broken. Ordered categories move by their ranks, as numbers do. The radius starts at `radius`
+    and is divided until the boundary is crossed; then the ring between the last radius that flips and the
+    first that does not is halved, in each direction.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class Sphere(Explainer):
     def search(self, task: Task) -> Search:
         """Ask at falling radii in all directions, then halve the ring in each that crosses the boundary."""
         directions = task.affordable(self.directions)
-        rays = task.once(("rays", directions), lambda: _Rays.draw(task, directions))
+        rays = task.learned(("rays", directions), lambda: Rays.draw(task, directions))
         levels = self.radius / 4.0 ** np.arange(3)[::-1]
         instance = np.repeat(np.arange(len(task)), directions)
         ray = np.tile(np.arange(directions), len(task))
@@ -79,7 +80,7 @@ class Sphere(Explainer):
 
 
 @dataclass(frozen=True)
-class _Rays:
+class Rays:
     """Directions drawn once: Gaussian steps, categories to switch to, and when."""
 
     centre: Row
@@ -90,9 +91,9 @@ class _Rays:
     is_category: NDArray[np.bool_]
 
     @classmethod
-    def draw(cls, task: Task, count: int) -> _Rays:
+    def draw(cls, task: Task, count: int) -> Rays:
         """Draw directions from the task's random stream."""
-        rng, known = task.rng(), task.known.rows
+        rng, known = task.rng(), task.rules.ranks(task.known.rows)
         # A sample may lack every value of a feature; the median of all known instances stands in.
         finite = np.isfinite(known)  # what may not change can be infinite
         known = np.where(finite, known, np.where(finite.any(axis=0), np.nan, task.known.distance.median))
@@ -112,7 +113,7 @@ class _Rays:
         """Ask about the places so far along a direction from each x."""
         free = np.flatnonzero(task.free)  # the other features stay as they are
         # A missing number has no place to start from: it starts at the centre.
-        start = np.nan_to_num((task.x - self.centre) / self.spread)[:, free]
+        start = np.nan_to_num((task.rules.ranks(task.x) - self.centre) / self.spread)[:, free]
         along = replace(self, **{name: getattr(self, name)[..., free] for name in vars(self)})
 
         def rows(instance: Indices, radius: Row, ray: Indices) -> Rows:

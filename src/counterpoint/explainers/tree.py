@@ -56,7 +56,7 @@ class Tree(Explainer):
 
     def search(self, task: Task) -> Search:
         """Ask about instances from the leaves that x is nearest to in conditions."""
-        shadow = task.once(("shadow", self.share), lambda: _Shadow.fit(task, self.share))
+        shadow = task.learned(("shadow", self.share), lambda: _Shadow.fit(task, self.share))
         yield task.project(*shadow.candidates(task, task.affordable(self.leaves), self.instances))
 
 
@@ -82,9 +82,9 @@ class _Shadow:
             max_features=min(4 * WIDE, rows.shape[1]),
             random_state=task.stream[0],
         )
-        tree.fit(_in_float32(rows), flips)
-        inner, left, right = _paths(tree.tree_)
-        home = tree.apply(_in_float32(rows))
+        tree.fit(in_float32(rows), flips)
+        inner, left, right = paths(tree.tree_)
+        home = tree.apply(in_float32(rows))
         leaves = [leaf for leaf in left if flips[home == leaf].any()]
         # Of those in a leaf that are the same in the features that may change, one is enough.
         members, _ = distinct(rows[:, task.features], home, np.flatnonzero(flips))
@@ -103,7 +103,7 @@ class _Shadow:
 
     def candidates(self, task: Task, leaves: int, instances: int) -> Question:
         """Take instances from the leaves with the fewest conditions that each x fails."""
-        is_left = (_in_float32(task.x)[:, self.feature] <= self.threshold)[:, None]
+        is_left = (in_float32(task.x)[:, self.feature] <= self.threshold)[:, None]
         failed = (self.goes_left & ~is_left) | (self.goes_right & is_left)  # instance × leaf × node
         impossible = np.asarray((failed & ~np.isin(self.feature, task.features)).any(axis=2))
         conditions = np.where(impossible, np.inf, failed.sum(axis=2))
@@ -124,9 +124,9 @@ class _Shadow:
 
     def _away(self, task: Task) -> Rows:
         """Measure how far each x is from the members of all leaves, leaf after leaf."""
-        distance = task.known.distance.over(task.features)
+        distance = task.measure.over(task.features)
         places = np.concatenate([np.empty(0, dtype=np.intp), *self.members])
-        embedded = task.once("members", lambda: distance.embed(task.known.rows[places]))
+        embedded = task.learned(("members", task.costs_key), lambda: distance.embed(task.known.rows[places]))
         return distance.measure(distance.embed(task.x), embedded)
 
     def _named(self, failed: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -137,12 +137,12 @@ class _Shadow:
         return named
 
 
-def _in_float32(rows: Rows) -> Rows:
+def in_float32(rows: Rows) -> Rows:
     """Keep numbers within what scikit-learn's trees can hold."""
     return np.clip(rows, -LARGEST, LARGEST)
 
 
-def _paths(
+def paths(
     tree: object,
 ) -> tuple[NDArray[np.intp], dict[int, NDArray[np.bool_]], dict[int, NDArray[np.bool_]]]:
     """List the inner nodes, and for each leaf which of them its path leaves to the left and to the right."""

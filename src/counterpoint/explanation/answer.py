@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint.data.limits import AS_FITTED, Limits
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Labels, Row, Rows
+from counterpoint.explanation.nearest_miss import NearestMiss
 from counterpoint.explanation.shortfall import Shortfall
+from counterpoint.model.target import Probability
+
+
+class Asked(Protocol):
+    """Asks a question again, with fewer constraints."""
+
+    def relax(self, explanation: Any, keep: Iterable[Any], max_seconds: float | None) -> Any:
+        """Find the fewest constraints whose release gives an answer."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,12 +43,21 @@ class Answer:
     target: str = "any other decision"
     codec: str = ""
     classes: tuple[Any, ...] = ()
+    probability: Probability | None = None
+    nearest_miss: NearestMiss | None = None
+    cost: NDArray[np.float64] | None = None
+    limits: Limits = AS_FITTED
+    _asked: Asked | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if len({row.tobytes() for row in self.rows}) < len(self.rows):
             raise ValueError(
                 f"An answer must hold each counterfactual once, got {len(self.rows)} with duplicates."
             )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the explainer, and with it the model, when an answer is copied or pickled."""
+        return {name: value for name, value in self.__dict__.items() if name != "_asked"}
 
     def __len__(self) -> int:
         return len(self.rows)

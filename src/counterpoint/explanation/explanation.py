@@ -5,20 +5,32 @@ Everything derived is computed on first use, so that a hundred thousand answers 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Labels
 from counterpoint.explanation.answer import Answer
 from counterpoint.explanation.json_format import Document
+from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.show import cards, plots, wording
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+class Relaxing(Protocol):
+    """An explainer, as far as it is used here."""
+
+    def relax(self, explanation: Explanation, **options: Any) -> Relaxation | None:
+        """Find the fewest constraints whose release gives an answer."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,7 +52,7 @@ class Explanation(Answer):
     labels
         The model's output for each.
     found_by
-        The name of the explainer that found each.
+        The name of the explainer that found each: "Tree", or "Tree, polished" if it was made smaller since.
     k
         How many counterfactuals were asked for.
     distance
@@ -55,10 +67,19 @@ class Explanation(Answer):
         The codec of images and series, in words.
     classes
         The classes asked for; empty if the target names none.
+    probability
+        The probability asked for, if the model was to decide by probabilities: `decision` and `labels` are
+        then the probabilities of its classes.
+    nearest_miss
+        If there is no counterfactual, the tried row with the best score, where the model has scores. It is
+        not a counterfactual.
+    cost
+        What the changes of each cost, if costs were given: its distance from x, weighed by them.
+    limits
+        The constraints given with the question, in place of those given to `fit`; not written to JSON.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from counterpoint import Schema
     >>> people = pd.DataFrame({"age": [31, 45], "job": ["clerk", "smith"]})
     >>> explanation = Explanation(
@@ -132,29 +153,75 @@ class Explanation(Answer):
     def sentences(self) -> list[str]:
         """Describe each counterfactual in one sentence."""
         if self.schema.form.shape:
-            return wording.cell_sentences(self.row, self.rows, self.decision, self.labels)
-        return wording.sentences(self.schema, self.row, self.rows, self.decision, self.labels)
+            return wording.cell_sentences(self.row, self.rows, self.decision, self.labels, self._word)
+        return wording.sentences(self.schema, self.row, self.rows, self.decision, self.labels, self._word)
 
     def card(self, *more: cards.Line) -> cards.Card:
         """Gather what is shown of the answer, with further lines below the decision."""
-        word = wording.decision_word(self.decision, self.labels)
+        word = self._word
         before, *after = wording.decision_texts(self.decision, self.labels)
         outcome = [
             cards.Line(word, before, tuple(after)),
             *more,
-            cards.Line("distance", "", tuple(wording.number_text(d, digits=3) for d in self.distance)),
+            cards.Line("distance", "", _texts(self.distance)),
+            *([] if self.cost is None else [cards.Line("cost", "", _texts(self.cost))]),
             cards.Line("found by", "", tuple(self.found_by)),
         ]
         facts = (
-            (word.capitalize(), wording.decision_texts(self.decision, self.labels[:0], quote=True)[0]),
+            (
+                word[:1].upper() + word[1:],
+                wording.decision_texts(self.decision, self.labels[:0], quote=True)[0],
+            ),
             ("Wanted", self.target),
             ("Found", f"{len(self)} of {self.k}"),
             *([("Seen through", self.codec)] if self.codec else []),
         )
-        note = str(self.shortfall or "")
+        note = self._note
         if self.schema.form.shape:
             return cards.Card(facts, (), (), tuple(outcome), note)
         return cards.card(facts, self.schema, self.row, self.rows, outcome, note)
+
+    def relax(
+        self,
+        explainer: Relaxing | None = None,
+        *,
+        target: Any = None,
+        max_changes: int | None = None,
+        keep: Iterable[Any] = (),
+        max_seconds: float | None = None,
+    ) -> Relaxation | None:
+        """Find the fewest constraints whose release gives an answer, with that answer.
+
+        Locks, ranges, directions, costs of ``inf``, `max_change` and `max_changes` can be released; a `rule`
+        and `missing` cannot. If no release helps, the result is None. If there is at least one counterfactual
+        already, or x has the decision asked for, nothing has to be released.
+
+        Each constraint is tried alone, up to 200 of them, then up to 120 pairs. If no pair helps, the result
+        is a set of which no constraint can be put back, but there may be a smaller one.
+
+        Parameters
+        ----------
+        explainer
+            The explainer of an answer that was read from JSON or a pickle; others know theirs. JSON does not
+            hold the constraints of one question, so those given to `fit` then count.
+        target, max_changes
+            With an explainer, as they were given to `explain`; a target of classes may be left out.
+        keep
+            Features whose constraints are never released, such as those that nobody can change.
+        max_seconds
+            After this many seconds, the best found so far is returned.
+        """
+        if explainer is not None:
+            return explainer.relax(
+                self, target=target, max_changes=max_changes, keep=keep, max_seconds=max_seconds
+            )
+        if self._asked is None:
+            raise ValueError(
+                "This explanation does not know its explainer, because it was read from JSON, copied or "
+                "built by hand. Give the fitted explainer: explanation.relax(explainer)."
+            )
+        found: Relaxation | None = self._asked.relax(self, keep, max_seconds)
+        return found
 
     def to_json(self) -> str:
         """Write everything except the model as JSON; `from_json` reads it back."""
@@ -177,9 +244,22 @@ class Explanation(Answer):
         return self.card(cards.Line("cells changed", "", tuple(f"{each:.1%}" for each in share)))
 
     @property
+    def _note(self) -> str:
+        """Why there are fewer than k, and what came nearest if there is none."""
+        parts = (self.shortfall, self.nearest_miss)
+        return ". ".join(str(part) for part in parts if part is not None)
+
+    @property
+    def _word(self) -> str:
+        """What the model's output is, in words."""
+        if self.probability is not None:
+            return f"probability of {self.probability.named}"
+        return wording.decision_word(self.decision, self.labels)
+
+    @property
     def _views(self) -> plots.Views:
         shape = self.schema.form.shape
-        note = str(self.shortfall or "")
+        note = self._note
         return plots.Views(
             plots.kind_of(shape),
             self.x,
@@ -190,3 +270,7 @@ class Explanation(Answer):
             self.found_by,
             note,
         )
+
+
+def _texts(numbers: NDArray[np.float64]) -> tuple[str, ...]:
+    return tuple(wording.number_text(number, digits=3) for number in numbers)

@@ -111,7 +111,8 @@ class Explanations(Sequence[Explanation]):
 
         The columns are: the instance by X's index (numbered from 0 if X was not a pandas frame), the number
         of the counterfactual from 1, the features, decision (decision_0, decision_1, ... if it is a vector),
-        distance and found_by. If a feature already has one of these names, an underscore is added.
+        distance, cost (if costs were given) and found_by. If a feature already has one of these names, an
+        underscore is added.
         """
         stack, labels = self._stack, self._stack.labels
         scores = {f"decision_{i}": labels[:, i] for i in range(labels.shape[1])} if labels.ndim > 1 else {}
@@ -124,6 +125,7 @@ class Explanations(Sequence[Explanation]):
             after={
                 **(scores or {"decision": labels}),
                 "distance": stack.distance,
+                **({} if stack.cost is None else {"cost": stack.cost}),
                 "found_by": stack.found_by,
             },
         )
@@ -212,6 +214,7 @@ def _joined(items: Sequence[Explanation]) -> tuple[Schema, tuple[Explanation, ..
             schema=schema,
             row=recode(item.row, item.schema, schema),
             rows=recode(item.rows, item.schema, schema),
+            nearest_miss=item.nearest_miss and item.nearest_miss.recoded(schema),
         )
         for item in items
     )

@@ -28,7 +28,10 @@ def join(schemas: Sequence[Schema]) -> Schema | None:
     for schema in schemas[1:]:
         if schema is joined or schema == joined:
             continue
-        if schema.names != joined.names or schema.form.kind != joined.form.kind:
+        if schema.names != joined.names or (schema.form.kind, schema.links) != (
+            joined.form.kind,
+            joined.links,
+        ):
             return None
         features, form = [], joined.form
         for index, (one, other) in enumerate(zip(joined.features, schema.features, strict=True)):
@@ -40,7 +43,7 @@ def join(schemas: Sequence[Schema]) -> Schema | None:
             if form.dtypes[index] != schema.form.dtypes[index]:
                 # A column of numbers that was widened holds fractions or missing values.
                 form = form.holding(index, new if both.is_categorical else [0.5, None])
-        joined = Schema(tuple(features), form)
+        joined = Schema(tuple(features), form, joined.links)
     return joined
 
 

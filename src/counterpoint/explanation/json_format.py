@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from counterpoint._util.damage import DamagedError
@@ -17,8 +18,11 @@ from counterpoint.data.schema import Schema
 from counterpoint.data.stored import check_codes
 from counterpoint.data.types import Labels, Row, Rows
 from counterpoint.explanation.answer import Answer
+from counterpoint.explanation.nearest_miss import NearestMiss
 from counterpoint.explanation.shortfall import Shortfall
 from counterpoint.explanation.stacked import Stack
+from counterpoint.model.scores import ScoreKind, Standing
+from counterpoint.model.target import Probability
 from counterpoint.search.why import Why
 
 A = TypeVar("A", bound=Answer)
@@ -149,7 +153,59 @@ def _own_to_plain(answer: Answer) -> dict[str, Any]:
         "target": answer.target,
         "classes": [_label_to_plain(each) for each in answer.classes],
         "codec": answer.codec,
+        "probability": _probability_to_plain(answer.probability),
+        "nearest_miss": _miss_to_plain(answer.nearest_miss),
+        **({} if answer.cost is None else {"cost": storage.numbers_to_plain(answer.cost)}),
     }
+
+
+def _miss_to_plain(miss: NearestMiss | None) -> dict[str, Any] | None:
+    if miss is None:
+        return None
+    standing = miss.standing
+    return {
+        "is_counterfactual": False,
+        "row": storage.numbers_to_plain(miss.row),
+        "decision": storage.labels_to_plain(np.asarray(miss.decision)[None]),
+        "kind": str(standing.kind),
+        "score": standing.score,
+        "needed": standing.needed,
+        "is_strict": standing.is_strict,
+        "classes": [_label_to_plain(each) for each in (standing.rival, *standing.wanted)],
+    }
+
+
+def _miss_from_plain(plain: dict[str, Any] | None, schema: Schema, x: Row) -> NearestMiss | None:
+    if plain is None:
+        return None
+    rival, *wanted = (storage.value_from_plain(each) for each in plain["classes"])
+    return NearestMiss(
+        schema,
+        x,
+        storage.numbers_from_plain(plain["row"]),
+        storage.labels_from_plain(plain["decision"])[0],
+        Standing(
+            ScoreKind(plain["kind"]),
+            plain["score"],
+            plain["needed"],
+            tuple(wanted),
+            rival,
+            plain["is_strict"],
+        ),
+    )
+
+
+def _probability_to_plain(wanted: Probability | None) -> list[Any] | None:
+    if wanted is None:
+        return None
+    return [[_label_to_plain(each) for each in wanted.classes], wanted.at_least, wanted.at_most]
+
+
+def _probability_from_plain(plain: list[Any] | None) -> Probability | None:
+    if plain is None:
+        return None
+    classes, at_least, at_most = plain
+    return Probability([storage.value_from_plain(each) for each in classes], at_least, at_most)
 
 
 def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) -> Iterator[A]:
@@ -181,6 +237,9 @@ def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) ->
             target=str(own["target"]),
             classes=tuple(storage.value_from_plain(each) for each in own.get("classes", ())),
             codec=str(own["codec"]),
+            probability=_probability_from_plain(own.get("probability")),
+            nearest_miss=_miss_from_plain(own.get("nearest_miss"), schema, x[i]),
+            cost=storage.numbers_from_plain(own["cost"]) if "cost" in own else None,
         )
 
 

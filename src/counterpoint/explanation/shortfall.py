@@ -89,9 +89,10 @@ class Reason:
         count = f"{self.low:,}" if self.low == self.high else f"{self.low:,} to {self.high:,}"
         rest = "none" if self.is_empty else "no others"
         return {
-            Why.ALREADY: f"the decision is already {self.target}",
+            Why.ALREADY: f"the model already gives {self.target}",
             Why.NOT_FOUND: f"{rest} found among {count} candidate{'s' * (self.high != 1)}",
             Why.NOT_WORTH_IT: f"the selection finds {rest} of {count} worth their cost",
+            Why.NEEDLESS: f"{rest} of {count} found without changes that are not needed",
             Why.NOT_ALLOWED: "the constraints leave nothing to try",
             Why.MAX_ROWS: f"the limit of {count} model row{'s' * (self.high != 1)} was reached",
             Why.MAX_SECONDS: "the time limit was reached",

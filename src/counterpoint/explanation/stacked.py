@@ -69,6 +69,17 @@ class Stack:
         """The distance of each counterfactual from its instance."""
         return np.concatenate([np.empty(0), *(answer.distance for answer in self.answers)])
 
+    @cached_property
+    def cost(self) -> NDArray[np.float64] | None:
+        """What each counterfactual costs; None if costs were given for no answer.
+
+        Where they were not given, every change costs its part of the distance.
+        """
+        if all(answer.cost is None for answer in self.answers):
+            return None
+        each = (answer.distance if answer.cost is None else answer.cost for answer in self.answers)
+        return np.concatenate([np.empty(0), *each])
+
     @property
     def found_by(self) -> list[str]:
         """The name of the explainer that found each counterfactual."""

@@ -38,6 +38,7 @@ class _Fitted(Protocol):
     @property
     def known(self) -> Population: ...
     def read_target(self, target: Any) -> Target: ...
+    def facing(self, target: Target) -> _Fitted: ...
 
 
 class _Explainer(Protocol):
@@ -98,7 +99,7 @@ def _evaluate_one(explainer: _Explainer, X: Any, k: int, target: Any, wanted: Ta
     seconds = perf_counter() - start
     if not len(answers):
         raise ValueError("X_test must hold at least one instance, got an empty table.")
-    known, schema = explainer.fitted_.known, explainer.fitted_.schema
+    known, schema = explainer.fitted_.facing(wanted).known, explainer.fitted_.schema
     measures = [
         measure(
             answer.rows,
@@ -122,7 +123,7 @@ def explain_alike(
     explainer: _Explainer, answers: Sequence[_Answer], k: int, target: Any, wanted: Target
 ) -> list[tuple[Row, Rows] | None]:
     """Explain the known instance closest to each x with the same decision; None if there is none."""
-    schema, known = explainer.fitted_.schema, explainer.fitted_.known
+    schema, known = explainer.fitted_.schema, explainer.fitted_.facing(wanted).known
     rows = np.stack([answer.row for answer in answers])
     indices = nearest_alike(rows, [answer.decision for answer in answers], known, wanted.flips)
     # Several instances often share the closest one, which is explained once.

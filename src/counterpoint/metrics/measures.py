@@ -1,7 +1,8 @@
 """The paper's ten measures of a set of counterfactuals C of x, one function each, on rows.
 
 They are the formulas of the paper's section "Evaluation Metrics". A mean over no counterfactuals is NaN, and
-`evaluate` skips it. d is the paper's mixed MAD distance, `data.distance.Distance`.
+`evaluate` skips it. d is the paper's mixed MAD distance, `data.distance.Distance`, in which the order of
+categories does not count.
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ def impl(C: Rows, known: Population) -> float:
     >>> impl(np.array([[1.25], [3.75]]), known)
     0.5
     """
+    known = known.measured
     embedded = known.distance.embed(C)
     parts = [
         known.distance.measure(embedded.take(indices), known.embedded).min(axis=1)
@@ -172,6 +174,7 @@ def dipo(C: Rows, x: Row, known: Population, decision: Any, k: int, flips: Flips
     >>> dipo(np.array([[4.0]]), np.array([1.0]), known, "no", k=2)
     1.0
     """
+    known = known.measured
     distance = known.distance
     unlike = _unlike(known, decision, flips)
     away = np.round(distance.measure(distance.embed(x[None]), known.embedded)[0], DECIMALS)
@@ -246,10 +249,10 @@ def measure(
     Measures(size=0.5, act=0.5, impl=0.0, dis_dist=3.0, dis_count=1.0, div_dist=0.0, ...)
     """
     C = as_set(C, x, decision, k, flips, labels)
-    distance = known.distance
+    distance = known.measured.distance
     return Measures(
         size=size(C, k),
-        act=act(C, x, (schema or known.schema).actionable, k),
+        act=act(C, x, (schema or known.schema).changeable, k),
         impl=impl(C, known),
         dis_dist=dis_dist(C, x, distance),
         dis_count=dis_count(C, x),
@@ -275,6 +278,7 @@ def nearest_alike(
     >>> nearest_alike(rows, known.labels, known)
     array([1, 0, 3, 2])
     """
+    known = known.measured
     embedded = known.distance.embed(rows)
     found = np.full(len(rows), -1, dtype=np.intp)
     for indices in _blocks(len(rows), len(known.rows)):

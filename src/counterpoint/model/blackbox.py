@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from counterpoint.data.types import Indices, Labels, Rows
 from counterpoint.model.adapters import ask
+from counterpoint.model.adapters.probability import ClassProbability
 from counterpoint.model.representation import Instances, View
+from counterpoint.model.scores import ScoreKind, Scores
 from counterpoint.model.tree_models import is_made_of_trees
 
 # A question is split into calls with at most this many rows and cells.
@@ -98,21 +100,46 @@ class BlackBox:
         box.view = view
         return box
 
+    def giving_probability(self, classes: tuple[Any, ...]) -> BlackBox:
+        """Return a black box whose output is the probability of some classes, by `predict_proba`."""
+        box = copy(self)
+        box.model = ClassProbability(_owner(self.model), classes).check()
+        box._ask = box.model.predict
+        box.count, box._ever, box._depends, box._good = Count(), Count(), {}, None
+        return box
+
     def scores(self, rows: Rows, instance: Indices) -> NDArray[Any] | None:
         """Return the scores by which the model decides about rows; None if it has none.
 
         They come from its ``decision_function`` or ``predict_proba``. For a bound method such as
         ``model.predict``, they come from the model that it belongs to.
         """
+        for name in ("decision_function", "predict_proba"):
+            if callable(method := getattr(_owner(self.model), name, None)):
+                return self._numbers(method, rows, instance)
+        return None
+
+    def class_scores(self, rows: Rows, instance: Indices) -> Scores | None:
+        """Return the scores of each class, probabilities if the model has them; None if it has no scores."""
         owner = _owner(self.model)
-        found = (getattr(owner, name, None) for name in ("decision_function", "predict_proba"))
-        method = next((each for each in found if callable(each)), None)
-        if method is None:
+        classes = getattr(owner, "classes_", None)
+        if classes is None or np.ndim(classes) != 1:
             return None
+        kinds = {"predict_proba": ScoreKind.PROBABILITY, "decision_function": ScoreKind.SCORE}
+        for name, kind in kinds.items():
+            if callable(method := getattr(owner, name, None)):
+                numbers = self._numbers(method, rows, instance)
+                if numbers is None or not np.isfinite(numbers).all():
+                    return None
+                return Scores.of(numbers, np.asarray(classes).tolist(), kind)
+        return None
+
+    def _numbers(self, method: Callable[[Any], Any], rows: Rows, instance: Indices) -> NDArray[Any] | None:
+        """Ask the model for numbers; None if it fails: predict is what counts."""
         self._count(len(rows))
         try:
             numbers = np.asarray(method(self.view.decode(rows, self._about, instance)))
-        except Exception:  # this is only an additional check; predict is what counts
+        except Exception:
             return None
         fits = numbers.ndim in (1, 2) and len(numbers) == len(rows) and numbers.dtype.kind == "f"
         return numbers if fits else None
@@ -183,7 +210,7 @@ class BlackBox:
         if form.shape:
             return f"an array of shape {(rows, *form.shape)} and {form.dtypes[0]}, as in X"
         kind = {"pandas": "a pandas frame", "polars": "a polars frame", "array": "an array"}
-        size = f"{rows:,} row{'s' * (rows != 1)} and {len(form.names)} columns"
+        size = f"{rows:,} row{'s' * (rows != 1)} and {len(form.caller.names)} columns"
         return f"{kind[form.kind]} of {size}, as in X"
 
     def first_failing(self, rows: Rows, instance: Indices) -> tuple[int, ModelError] | None:

@@ -7,6 +7,7 @@ decodes rows into the model's input. For a table, the cells are the rows. With a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -56,6 +57,11 @@ class Sight(NamedTuple):
             raise InvalidError(self.problems, what)
         return self
 
+    def with_problems(self, more: Iterable[Problem]) -> Sight:
+        """Add values that cannot be explained, in order of rows."""
+        problems = sorted((*self.problems, *more), key=lambda problem: problem.row)
+        return self._replace(problems=tuple(problems))
+
     def split(self) -> tuple[Sight, Indices]:
         """Leave out the rows that cannot be explained, and return the indices of the others."""
         bad = [problem.row for problem in self.problems]
@@ -95,6 +101,10 @@ class View(Protocol):
 
     def cells(self, rows: Rows, about: Instances, instance: Indices) -> Rows:
         """Decode rows into cells."""
+        ...
+
+    def known(self, rows: Rows) -> Instances:
+        """Make the rows of known instances into instances."""
         ...
 
     def distance(self, rows: Rows) -> Distance:
@@ -137,6 +147,10 @@ class Direct:
     def cells(self, rows: Rows, about: Instances, instance: Indices) -> Rows:
         """Return the rows themselves."""
         return rows
+
+    def known(self, rows: Rows) -> Instances:
+        """Make the rows of known instances into instances."""
+        return Instances(rows, rows)
 
     def distance(self, rows: Rows) -> Distance:
         """Learn the paper's mixed distance."""
@@ -242,6 +256,10 @@ class Through:
         if not len(rows):
             return about.cells[:0]
         return np.asarray(self.decode(rows, about, instance).reshape(len(rows), -1), dtype=np.float64)
+
+    def known(self, rows: Rows) -> Instances:
+        """Make the rows of known instances into instances: what the codec decodes them to."""
+        return Instances(self._held(self._decoded(rows)).astype(np.float64), rows)
 
     def distance(self, rows: Rows) -> Distance:
         """Learn a distance of rows that approximates the Euclidean distance of what they decode to."""

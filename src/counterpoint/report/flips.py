@@ -66,20 +66,16 @@ def flips(explanations: Explanations) -> tuple[Flip, ...]:
         sizes = np.array([len(item) for item in items])
         rows = np.concatenate([item.rows for item in items])
         x = np.repeat([item.row for item in items], sizes, axis=0)
-        counts[:] = _counts(rows, x, np.cumsum(sizes) - sizes, _ordered(schema))
+        counts[:] = _counts(schema, rows, x, np.cumsum(sizes) - sizes)
     return tuple(Flip(str(name), *line) for name, line in zip(schema.names, counts.T.tolist(), strict=True))
 
 
-def _counts(rows: Rows, x: Rows, starts: NDArray[np.intp], ordered: NDArray[np.bool_]) -> list[Any]:
+def _counts(schema: Schema, rows: Rows, x: Rows, starts: NDArray[np.intp]) -> list[Any]:
     """Count, per feature, the rows that change it, their instances, and lone changes, rises and falls."""
     masks = changed(rows, x)
     alone = masks.sum(axis=1) == 1
-    # A missing number is neither more nor less than another.
-    more, less = (rows > x) & ordered, (rows < x) & ordered
+    # A missing value is neither more nor less than another.
+    ranks, own = schema.ranks(rows), schema.ranks(x)
+    more, less = (ranks > own) & schema.has_order, (ranks < own) & schema.has_order
     of_instances = np.logical_or.reduceat(masks, starts, axis=0)
     return [each.sum(axis=0) for each in (masks, of_instances, masks[alone], more, less)]
-
-
-def _ordered(schema: Schema) -> NDArray[np.bool_]:
-    """Tell which features are ordered: numbers, and categories with an order."""
-    return np.array([not f.is_categorical or f.ordered for f in schema.features], dtype=np.bool_)

@@ -15,9 +15,12 @@ from counterpoint.show.wording import objects
 
 
 def column(X: Any, name: Any, explanations: Explanations) -> NDArray[Any]:
-    """Read a column of the explained rows: numbers, or strings if the model sees categories."""
+    """Read a column of the explained rows: numbers, strings if the model sees categories, years of dates."""
     schema = explanations.schema
     known = _names(X, schema)
+    if name in schema.onehot and name not in known:
+        index = schema.names.index(name)
+        return objects([schema.features[index].label(item.row[index]) for item in explanations])
     if name not in known:
         raise ValueError(f"groups must name columns of X, got {name!r}. Known: {known}.")
     values = _values(X, name, schema)
@@ -26,6 +29,8 @@ def column(X: Any, name: Any, explanations: Explanations) -> NDArray[Any]:
             f"X must hold the explained rows, one per explanation: {len(values)} rows, "
             f"{len(explanations)} explanations."
         )
+    if any(feature.name == name and feature.moment for feature in schema.features):
+        return objects([None if pd.isna(value) else str(pd.Timestamp(value).year) for value in values])
     categories = [feature.name for feature in schema.features if feature.is_categorical]
     if name in categories:
         return objects([value if pd.isna(value) else str(value) for value in values.tolist()])
@@ -33,7 +38,7 @@ def column(X: Any, name: Any, explanations: Explanations) -> NDArray[Any]:
 
 
 def _names(X: Any, schema: Schema) -> list[Any]:
-    return list(X.columns) if hasattr(X, "columns") else list(schema.names)
+    return list(X.columns) if hasattr(X, "columns") else list(schema.form.caller.names)
 
 
 def _values(X: Any, name: Any, schema: Schema) -> NDArray[Any]:
@@ -41,4 +46,4 @@ def _values(X: Any, name: Any, schema: Schema) -> NDArray[Any]:
         return pandas_values(X[name])
     if hasattr(X, "columns"):
         return objects(X[name].to_list())
-    return np.asarray(X)[:, schema.names.index(name)]
+    return np.asarray(X)[:, schema.form.caller.names.index(name)]

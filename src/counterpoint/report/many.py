@@ -23,7 +23,7 @@ from counterpoint.report.costs import Costs
 from counterpoint.report.flips import Flip, flips
 from counterpoint.report.group_columns import column
 from counterpoint.report.groups import Split
-from counterpoint.show.wording import decision_texts, value_texts
+from counterpoint.show.wording import decision_texts, standing_text, value_texts
 
 # At most this many instances without counterfactuals are shown, and this many different decisions counted.
 CASES, DECISIONS = 20, 50
@@ -31,12 +31,16 @@ CASES, DECISIONS = 20, 50
 
 @dataclass(frozen=True)
 class Case:
-    """An instance without any counterfactual: its row number from 1, decision, values, and the reason."""
+    """An instance without any counterfactual: its row number from 1, decision, values, and the reason.
+
+    `miss` is the score of its nearest miss in words, if it is known.
+    """
 
     row: int
     decision: str
     reason: str
     values: tuple[str, ...]
+    miss: str = ""
 
 
 @dataclass(frozen=True)
@@ -199,7 +203,8 @@ class _Each:
         features = () if self._schema.form.shape else self._schema.features
         values = [value_texts(feature, item.row[[i]])[0] for i, feature in enumerate(features)]
         reason = item.shortfall.reason if item.shortfall else ""
-        return Case(index + 1, _decision(item), reason, tuple(values))
+        miss = "" if item.nearest_miss is None else standing_text(item.nearest_miss.standing)
+        return Case(index + 1, _decision(item), reason, tuple(values), miss)
 
 
 def _had_it(item: Explanation) -> bool:

@@ -52,6 +52,7 @@ class Yardstick:
     @classmethod
     def of(cls, known: Population) -> Yardstick:
         """Measure distances between a sample of the known instances."""
+        known = known.measured
         to = known.sample(np.random.default_rng(0), TO)
         away = known.distance.measure(to.sample(np.random.default_rng(1), FROM).embedded, to.embedded)
         # At distance 0 is the instance itself, or a copy.

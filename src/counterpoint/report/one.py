@@ -1,4 +1,4 @@
-"""One decision: x and its counterfactuals, what to do, where they lie, and the quality of the answer."""
+"""One decision: x, its counterfactuals, what the model would decide, and the quality of the answer."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from counterpoint.explainers import Explainer
 from counterpoint.explainers.fitting import Fitted
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.joining import join
+from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.metrics import measures
 from counterpoint.metrics.evaluate import explain_alike
 from counterpoint.metrics.measures import Measures
@@ -22,6 +23,7 @@ from counterpoint.model.target import Target
 from counterpoint.report.landscape import Landscape
 from counterpoint.report.measures_in_words import Effort, Statement, Yardstick, statements
 from counterpoint.show.cards import Card, Line
+from counterpoint.show.wording import relaxation_text
 
 NAN = float("nan")
 
@@ -44,6 +46,8 @@ class One:
         The ten measures of the answer.
     statements
         The same in plain words.
+    relaxation
+        If there is no counterfactual: which constraints to release for one, if that is known.
     """
 
     explanation: Explanation
@@ -52,9 +56,23 @@ class One:
     landscape: Landscape
     measures: Measures
     statements: tuple[Statement, ...]
+    relaxation: Relaxation | None = None
+
+    @property
+    def released(self) -> str:
+        """The constraints to release, in words."""
+        found = self.relaxation
+        return "" if found is None else relaxation_text(found.released, found.alternatives)
 
 
-def one(explanation: Explanation, explainer: Explainer, *, target: Any = None, seconds: float = NAN) -> One:
+def one(
+    explanation: Explanation,
+    explainer: Explainer,
+    *,
+    target: Any = None,
+    seconds: float = NAN,
+    relaxation: Relaxation | None = None,
+) -> One:
     """Gather the facts of a report on one decision.
 
     To measure stability, the known instance most similar to x with the same decision is explained too, for
@@ -70,6 +88,8 @@ def one(explanation: Explanation, explainer: Explainer, *, target: Any = None, s
         The target, as given to `explain`. It may be omitted if it names classes.
     seconds
         How long the answer took, if it was timed.
+    relaxation
+        The result of `explanation.relax()`, to show which constraints stand in the way of an answer.
 
     Examples
     --------
@@ -86,6 +106,7 @@ def one(explanation: Explanation, explainer: Explainer, *, target: Any = None, s
             "The explanation has other features than the explainer; give the explainer that made it."
         )
     wanted = _wanted(explanation, fitted, target)
+    fitted = fitted.facing(wanted)
     shaped = bool(fitted.schema.form.shape)
     x, rows = _rows(explanation, fitted)
     if shaped:
@@ -106,6 +127,7 @@ def one(explanation: Explanation, explainer: Explainer, *, target: Any = None, s
             Effort(explanation.model_calls, explanation.model_rows),
             "cells" if shaped else "features",
         ),
+        relaxation,
     )
 
 
@@ -116,7 +138,7 @@ def _wanted(explanation: Explanation, fitted: Fitted, target: Any) -> Target:
     known = (
         [] if continuous else list(dict.fromkeys([*np.unique(labels).tolist(), *fitted.blackbox.classes()]))
     )
-    target = list(explanation.classes) or None if target is None else target
+    target = explanation.probability or list(explanation.classes) or None if target is None else target
     if target is not None or not continuous:
         wanted = Target.of(target, known, continuous)
         if str(wanted) == explanation.target:
@@ -147,7 +169,7 @@ def _measured(explanation: Explanation, explainer: Explainer, wanted: Target, se
         explanation.rows,
         explanation.row,
         explanation.decision,
-        explainer.fitted_.known,
+        explainer.fitted_.facing(wanted).known,
         k=explanation.k,
         schema=explainer.fitted_.schema,
         flips=wanted.flips,
@@ -167,7 +189,7 @@ def _measured_cells(
     C, k, yardstick = explanation.rows, explanation.k, fitted.yardstick
     return Measures(
         size=measures.size(C, k),
-        act=measures.act(C, explanation.row, fitted.schema.actionable, k),
+        act=measures.act(C, explanation.row, fitted.schema.changeable, k),
         impl=measures.impl(rows, fitted.known),
         dis_dist=measures.dis_dist(C, explanation.row, yardstick),
         dis_count=measures.dis_count(C, explanation.row),

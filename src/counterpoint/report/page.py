@@ -84,6 +84,7 @@ def _many(facts: Many) -> tuple[str, dict[str, Any]]:
         "cells": not facts.features,
         "listed": facts.ranked[:LISTED],
         "told": facts.told(TOLD),
+        "misses": any(case.miss for case in facts.cases),
         "charts": [
             (split.name, split.groups, draw_groups(split.groups), contrast(split.groups))
             for split in facts.splits

@@ -151,7 +151,8 @@ class _Check:
         """Check whether numeric outputs would still flip if they were slightly larger or smaller."""
         if not is_continuous(self._labels, self._blackbox.model):
             return None
-        size = NUDGE * np.maximum(np.abs(self._labels), np.abs(self._known.labels).max())
+        share = NUDGE_OF_FLOAT32 if self._labels.dtype.itemsize < 8 else NUDGE
+        size = share * np.maximum(np.abs(self._labels), np.abs(self._known.labels).max())
         return self._flips(self._labels + size) & self._flips(self._labels - size)
 
     def _by_scores(self) -> Mask | None:

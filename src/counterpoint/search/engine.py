@@ -16,7 +16,7 @@ import numpy as np
 
 from counterpoint.data.types import Indices, Labels
 from counterpoint.model.blackbox import BlackBox, ModelError
-from counterpoint.search.task import Question
+from counterpoint.search.task import Derived, Question
 
 AnySearch = Generator[Question, Labels, Any]
 Asked = TypeVar("Asked")
@@ -49,8 +49,8 @@ class Lockstep:
     """Several searches as one: each round asks the questions of all together.
 
     Searches can be added while others are running. `nothing` is an empty array of labels, the answer to an
-    empty question. `owners` tells which search each row of the current question belongs to, and `current`
-    which search is running, in case it raises.
+    empty question. `owners` tells which search each row of the current question belongs to, `credited` whom
+    else it is credited to (-1 for nobody else), and `current` which search is running, in case it raises.
 
     Examples
     --------
@@ -77,6 +77,7 @@ class Lockstep:
         self._searches: list[AnySearch] = []
         self._asking: dict[int, Question] = {}
         self.owners: Indices = np.empty(0, dtype=np.intp)
+        self.credited: Indices = np.empty(0, dtype=np.intp)
         self.current = 0
 
     @property
@@ -95,6 +96,7 @@ class Lockstep:
             return None
         questions = self._asking.values()
         self.owners = np.repeat(list(self._asking), [len(instance) for _, instance in questions])
+        self.credited = np.concatenate([_credited(question) for question in questions])
         return Question(
             np.concatenate([r for r, _ in questions]), np.concatenate([instance for _, instance in questions])
         )
@@ -148,6 +150,12 @@ class Budget:
     def seconds_left(self) -> float:
         """Compute the time left in seconds; negative after the deadline."""
         return np.inf if self.deadline is None else self.deadline - monotonic()
+
+
+def _credited(question: Question) -> Indices:
+    if isinstance(question, Derived):
+        return question.finders
+    return np.full(len(question.instance), -1)
 
 
 def run(

@@ -16,10 +16,10 @@ import numpy as np
 from counterpoint._util.duplicates import distinct
 from counterpoint._util.row_blocks import in_blocks
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
-from counterpoint.search.grouped import cheapest_of_each
+from counterpoint.search.actions import action_ids, cheapest_actions
 from counterpoint.search.single_changes import Singles
 from counterpoint.search.surrogate import Surrogate
-from counterpoint.search.task import Question, Refinement, Search, Task
+from counterpoint.search.task import Derived, Question, Refinement, Search, Task
 
 # A line search tries these fractions of the way from x, so each round divides the interval by eight.
 PARTS = np.arange(1, 8) / 8
@@ -63,20 +63,30 @@ class Polish:
             if getattr(self, name) < 0:
                 raise ValueError(f"Polish.{name} must be at least 0, got {getattr(self, name)}.")
 
-    def search(self, task: Task, rows: Rows, instance: Indices) -> Generator[Question, Labels, Question]:
+    def search(
+        self, task: Task, rows: Rows, instance: Indices, finders: Indices | None = None
+    ) -> Generator[Question, Labels, Question]:
         """Make flipping rows smaller: fewer changes, cheaper ones, then shorter ones.
 
-        Returns the rows and the instance of each; fewer than were given if some became equal.
+        `finders` tell whom what is found is credited to, per row. Returns the rows and the instance of each;
+        fewer than were given if some became equal.
         """
-        rows = yield from improve(task, rows, instance, restored(task, rows, instance))
+        rows = yield from improve(task, rows, instance, restored(task, rows, instance), finders)
         # Different starts may end at the same point.
         first, _ = distinct(rows, instance, np.arange(len(instance)))
         rows, instance = rows[first], instance[first]
-        near = cheapest_of_each(task.distance(rows, instance), instance, max(self.nearest, 4 * task.k))
+        # Of each action the nearest comes first, so that many actions are made smaller.
+        near = cheapest_actions(
+            task.distance(rows, instance),
+            action_ids(task, rows, instance),
+            instance,
+            max(self.nearest, 4 * task.k),
+        )
         rows, instance = rows[near], instance[near]
+        finders = None if finders is None else finders[first[near]]
         candidates = restored(task, rows, instance) + exchanged(task, rows, instance)
-        rows = yield from improve(task, rows, instance, candidates)
-        return Question((yield from shrink(task, rows, instance, self.rounds)), instance)
+        rows = yield from improve(task, rows, instance, candidates, finders)
+        return Question((yield from shrink(task, rows, instance, self.rounds, finders)), instance)
 
 
 class Candidates(NamedTuple):
@@ -91,11 +101,14 @@ class Candidates(NamedTuple):
         )
 
 
-def improve(task: Task, rows: Rows, instance: Indices, candidates: Candidates) -> Refinement:
+def improve(
+    task: Task, rows: Rows, instance: Indices, candidates: Candidates, finders: Indices | None = None
+) -> Refinement:
     """Try candidates and replace each row by its cheapest flipping one, if it is cheaper."""
     if not len(candidates.rows):
         return rows
-    flips = task.flips((yield Question(candidates.rows, instance[candidates.origins])))
+    credited = None if finders is None else finders[candidates.origins]
+    flips = task.flips((yield Derived.of(candidates.rows, instance[candidates.origins], credited)))
     return _cheapest(task, rows, instance, Candidates(candidates.rows[flips], candidates.origins[flips]))
 
 
@@ -164,15 +177,18 @@ def _best(score: Rows, count: int) -> tuple[Indices, ...]:
     return np.nonzero(best & np.isfinite(score))
 
 
-def shrink(task: Task, rows: Rows, instance: Indices, rounds: int = 2) -> Refinement:
+def shrink(
+    task: Task, rows: Rows, instance: Indices, rounds: int = 2, finders: Indices | None = None
+) -> Refinement:
     """Move changed numbers towards x while the row still flips: all together, and each individually."""
     origins, moves = _lines(task, rows, instance)
+    credited = None if finders is None else np.tile(finders[origins], len(PARTS))
     of_line, far = instance[origins], rows[origins]
     near = np.where(moves, task.home[of_line], far)
     each = np.arange(len(far))
     for _ in range(rounds if len(far) else 0):
         question = _between(task, near, far, of_line)
-        flips = task.flips((yield question)).reshape(len(PARTS), -1)
+        flips = task.flips((yield Derived.of(*question, credited))).reshape(len(PARTS), -1)
         first = np.where(flips.any(axis=0), flips.argmax(axis=0), len(PARTS))
         ladder = question.rows.reshape(len(PARTS), *far.shape)
         above, below = first < len(PARTS), first > 0
@@ -193,7 +209,7 @@ def _between(task: Task, near: Rows, far: Rows, instance: Indices) -> Question:
     return Question(in_blocks(far.shape[1], rows, line, np.repeat(PARTS, len(far))), instance[line])
 
 
-def stretch(task: Task, rows: Rows, instance: Indices) -> Search:
+def stretch(task: Task, rows: Rows, instance: Indices, finders: Indices | None = None) -> Search:
     """Move changed numbers away from x, up to the limits of what is admissible: the opposite of `shrink`.
 
     What flips there is far from x and from other answers. This is for selections that favour dispersion.
@@ -204,12 +220,17 @@ def stretch(task: Task, rows: Rows, instance: Indices) -> Search:
     end = np.where(rows > task.home[of_line], bounds.high, bounds.low)
     with np.errstate(invalid="ignore"):  # values that do not move can be infinite
         further = [np.where(moves, rows + (end - rows) * part, rows) for part in STRETCHES]
-    yield task.project(np.concatenate(further), np.tile(of_line, len(STRETCHES)))
+    credited = None if finders is None else np.tile(finders[origins], len(STRETCHES))
+    yield Derived.of(*task.project(np.concatenate(further), np.tile(of_line, len(STRETCHES))), credited)
 
 
 def _lines(task: Task, rows: Rows, instance: Indices) -> tuple[Indices, Mask]:
-    """Find the lines along which rows may shrink: all changed numbers together, and each individually."""
-    moves = task.changed(rows, instance) & ~task.is_category & ~np.isnan(rows) & ~np.isnan(task.x[instance])
+    """Find the lines along which rows may shrink: all changed numbers together, and each individually.
+
+    Ordered categories are numbers here: their ranks.
+    """
+    moves = task.changed(rows, instance) & ~task.is_category
+    moves &= ~np.isnan(task.rules.ranks(rows)) & ~np.isnan(task.rules.ranks(task.x[instance]))
     together = np.flatnonzero(moves.any(axis=1))
     several = moves & (moves.sum(axis=1) > 1)[:, None]
     origin, feature = _best(

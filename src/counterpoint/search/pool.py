@@ -21,22 +21,29 @@ from counterpoint.data.types import Indices, Labels, Mask, Rows
 from counterpoint.model.blackbox import ModelError
 from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply
 from counterpoint.search.grouped import before_each
+from counterpoint.search.misses import Misses
 from counterpoint.search.task import Question, Task
 from counterpoint.search.why import Why
 
 # Tells which rows of an instance the user's own rule accepts.
 Obeys = Callable[[Rows, int], Mask]
+# Computes the columns that follow others, and tells which rows have possible values in them.
+Follow = Callable[[Rows, Indices], tuple[Rows, Mask]]
 Asking = Generator[Question, Reply, None]
 
 
 @dataclass(frozen=True)
 class Finds:
-    """Rows that flip, with their labels and finders, sorted by instance."""
+    """Rows that flip, with their labels and finders, sorted by instance.
+
+    `settled` marks those that have no needless change and are as round as they can be.
+    """
 
     rows: Rows
     instance: Indices
     labels: Labels
     finders: NDArray[np.intp]
+    settled: Mask
 
     @cached_property
     def starts(self) -> Indices:
@@ -55,18 +62,30 @@ class Finds:
 
     def take(self, indices: Indices) -> Finds:
         """Keep some rows, in the given order."""
-        return Finds(self.rows[indices], self.instance[indices], self.labels[indices], self.finders[indices])
+        return Finds(
+            self.rows[indices],
+            self.instance[indices],
+            self.labels[indices],
+            self.finders[indices],
+            self.settled[indices],
+        )
 
 
 class Pool:
     """Runs the searches of one task: asks their questions, and keeps what flips.
 
+    `names` are those that finds are credited to: searches, and `derived` ones for what is made from finds.
     `asked` and `calls` count rows and questions per instance. `failed` holds the error of each instance on
     whose rows the model failed; `stopped` says why an instance was stopped before its searches ended.
     """
 
     def __init__(
-        self, task: Task, budget: Budget, rows_left: Callable[[], float], obeys: Obeys | None = None
+        self,
+        task: Task,
+        budget: Budget,
+        rows_left: Callable[[], float],
+        obeys: Obeys | None = None,
+        follow: Follow | None = None,
     ) -> None:
         self.task = task
         self.names: list[str] = []
@@ -76,16 +95,20 @@ class Pool:
         self.failed: dict[int, Exception] = {}
         self.stopped: dict[int, Why] = {}
         self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
-        self._lockstep = Lockstep(task.decisions[:0])
+        self._follow = follow
+        self._lockstep, self._searches = Lockstep(task.decisions[:0]), list[int]()
+        self.misses = Misses(task)
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
+        self._settled = Question(task.x[:0], np.empty(0, dtype=np.intp))
 
     @property
     def current(self) -> str:
         """The name of the search that is running."""
-        return self.names[self._lockstep.current]
+        return self.names[self._searches[self._lockstep.current]]
 
     def add(self, search: AnySearch, name: str) -> None:
         """Add a search; its first question is part of the next round."""
+        self._searches.append(len(self.names))
         self.names.append(name)
         with _naming(self):
             self._lockstep.add(search)
@@ -107,18 +130,65 @@ class Pool:
         """Gather all flips, each once, sorted by instance and then in the order they were found."""
         if not self._kept:
             empty = np.empty(0, dtype=np.intp)
-            return Finds(self.task.x[:0], empty, self.task.decisions[:0], empty)
+            return Finds(self.task.x[:0], empty, self.task.decisions[:0], empty, empty.astype(np.bool_))
         rows, instance, labels, finders = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
         first, _ = self._distinct(rows, instance, np.arange(len(instance)))
         first = first[np.argsort(instance[first], kind="stable")]
-        finds = Finds(rows[first], instance[first], labels[first], finders[first])
-        self._kept = [(finds.rows, finds.instance, finds.labels, finds.finders)]
-        return finds
+        kept = rows[first], instance[first], labels[first], finders[first]
+        self._kept = [kept]
+        return Finds(*kept, self._is_settled(*kept[:2]))
+
+    def settle(self, rows: Rows, instance: Indices) -> None:
+        """Note that rows have no needless change and are as round as they can be."""
+        rows, _ = self._admitted(rows, instance)
+        self._settled = Question(
+            np.concatenate([self._settled.rows, rows]), np.concatenate([self._settled.instance, instance])
+        )
+
+    def _is_settled(self, rows: Rows, instance: Indices) -> Mask:
+        both, whose = (np.concatenate(pair) for pair in zip((rows, instance), self._settled, strict=True))
+        _, same = self._distinct(both, whose, np.arange(len(whose)))
+        return np.isin(same[: len(rows)], same[len(rows) :])
+
+    def keep_only(self, returned: Question, finders: Indices) -> None:
+        """Forget all finds but these, for explainers that return only some of what they find.
+
+        `finders` are the indices of the searches that return them; of several, the first is named.
+        """
+        rows, _ = self._admitted(*returned)
+        finds, wanted = self.finds(), self.task.with_own(rows, returned.instance)
+        rows = np.concatenate([wanted.rows, finds.rows])
+        instance = np.concatenate([wanted.instance, finds.instance])
+        first, which = self._distinct(rows, instance, np.arange(len(instance)))
+        # Equal rows are the same one's, and those that are returned come first.
+        of_find = first[which[len(wanted.rows) :]]
+        kept = np.flatnonzero(of_find < len(wanted.rows))
+        finds = finds.take(kept)
+        self._kept = [(finds.rows, finds.instance, finds.labels, finders[of_find[kept]])]
+
+    @property
+    def next_finder(self) -> int:
+        """The finder that the next search to be added is."""
+        return len(self.names)
+
+    def derived(self, finders: Indices, how: str) -> Indices:
+        """Name the finders of what is made from finds, such as "Tree, polished"; each name is there once."""
+        each, inverse = np.unique(finders, return_inverse=True)
+        names = [self.names[finder] for finder in each.tolist()]
+        names = [name if name.endswith(f", {how}") else f"{name}, {how}" for name in names]
+        self.names += [name for name in dict.fromkeys(names) if name not in self.names]
+        return np.array([self.names.index(name) for name in names], dtype=np.intp)[inverse]
+
+    def _finders(self) -> Indices:
+        """Tell whom each row of the current question is credited to."""
+        credited, own = self._lockstep.credited, np.array(self._searches, dtype=np.intp)
+        return np.where(credited >= 0, credited, own[self._lockstep.owners])
 
     def _ask(self, question: Question) -> Generator[Question, Reply, Labels]:
         """Ask about the admissible rows of a question, each distinct one once, within the budget."""
-        rows, instance = question
-        keep = np.flatnonzero(self._admissible(rows, instance))
+        instance = question.instance
+        rows, admissible = self._admitted(question.rows, instance)
+        keep = np.flatnonzero(admissible)
         first, inverse = self._distinct(rows, instance, keep)
         within = np.flatnonzero(self._within_budget(instance[first]))
         indices = first[within]
@@ -127,21 +197,28 @@ class Pool:
         if len(indices):
             asked = self.task.with_own(rows[indices], instance[indices])
             reply = yield asked
-            answer = self._received(reply, asked, self._lockstep.owners[indices])
+            answer = self._received(reply, asked, self._finders()[indices])
             labels = labels.astype(np.result_type(labels, answer), copy=False)
             all_ = labels[first]
             all_[within] = answer
             labels[keep] = all_[inverse]
         return labels
 
-    def _admissible(self, rows: Rows, instance: Indices) -> Mask:
-        """Tell which rows may be tried: they keep every constraint, and are not x itself."""
+    def _admitted(self, rows: Rows, instance: Indices) -> tuple[Rows, Mask]:
+        """Complete rows, and tell which may be tried: they keep every constraint, and are not x itself."""
+        rows = self.task.repaired(self.task.acting(rows, instance), instance)
         mask = self.task.admissible(rows, instance)
+        if self._follow is not None and mask.any():
+            rows = rows.copy()
+            rows[mask], possible = self._follow(rows[mask], instance[mask])
+            mask[mask] = possible
+        if self.task.rules.links:
+            mask &= self.task.linked(rows)
         if self._obeys is not None:
             for one in np.unique(instance[mask]).tolist():
                 mine = np.flatnonzero(mask & (instance == one))
                 mask[mine] = self._obeys(self.task.with_own(rows[mine], instance[mine]).rows, one)
-        return mask
+        return rows, mask
 
     def _distinct(self, rows: Rows, instance: Indices, indices: Indices) -> tuple[Indices, Indices]:
         """Find the first of each set of equal rows; features that may not change need no comparison."""
@@ -168,7 +245,7 @@ class Pool:
         for one in np.unique(instance).tolist():
             self.stopped.setdefault(one, why)
 
-    def _received(self, reply: Reply, asked: Question, owners: Indices) -> Labels:
+    def _received(self, reply: Reply, asked: Question, finders: Indices) -> Labels:
         """Count rows, keep what flips, and note the instances on whose rows the model failed."""
         rows, instance = asked
         sizes = np.bincount(instance, minlength=len(self.task))
@@ -176,22 +253,24 @@ class Pool:
         self.calls += sizes > 0
         labels = reply.labels
         if reply.failed:
-            self._note(reply.failed, owners)
+            self._note(reply.failed, finders)
             lost = np.isin(instance, list(reply.failed))
             labels = _filled(self.task.decisions[instance], labels, ~lost)
         keep = np.flatnonzero(self.task.flips(labels))
         if self.task.max_changes is not None:
-            few = changed(rows[keep], self.task.x[instance[keep]]).sum(axis=1) <= self.task.max_changes
+            differs = changed(rows[keep], self.task.x[instance[keep]]) & ~self.task.rules.follows
+            few = differs.sum(axis=1) <= self.task.max_changes
             keep = keep[few]
         self.counts += np.bincount(instance[keep], minlength=len(self.task))
-        self._kept.append((rows[keep], instance[keep], labels[keep], owners[keep]))
+        self.misses.add(rows, instance, labels, self.counts == 0)
+        self._kept.append((rows[keep], instance[keep], labels[keep], finders[keep]))
         return labels
 
-    def _note(self, failed: dict[int, ModelError], owners: Indices) -> None:
+    def _note(self, failed: dict[int, ModelError], finders: Indices) -> None:
         """Add to each error which search asked about the row that the model failed on."""
         for instance, error in failed.items():
             if error.position is not None:
-                named = ModelError(f"{error} It was asked by {self.names[owners[error.position]]}.")
+                named = ModelError(f"{error} It was asked by {self.names[finders[error.position]]}.")
                 named.__cause__ = error.__cause__
                 error = named
             self.failed[instance] = error

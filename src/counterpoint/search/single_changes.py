@@ -21,10 +21,11 @@ class Singles(NamedTuple):
     @classmethod
     def of(cls, task: Task, bins: int) -> Singles:
         """Vary each x in one feature at a time, over all values of that feature."""
-        feature, value = task.once(("values", bins), lambda: _values(task, bins))
+        key = "values", bins, task.rules.may_lose.tobytes()
+        feature, value = task.learned(key, lambda: _values(task, bins))
         own = task.home[:, feature]
         values = task.rules.around(task.x).settle(np.broadcast_to(value, own.shape), feature)
-        prices = task.known.distance.prices(values, own, feature)
+        prices = task.measure.prices(values, own, feature)
         prices[~changed(values, own)] = np.inf
         return cls(values, prices, feature)
 
@@ -38,7 +39,7 @@ class Singles(NamedTuple):
 def _values(task: Task, bins: int) -> tuple[Indices, Row]:
     """Find the values to try for each feature, from instances that are decided differently."""
     unlike = task.known.rows[np.ix_(task.unlike(), task.features)]
-    numbers = unlike[:, ~task.is_category[task.features]]
+    numbers = unlike[:, ~task.is_coded[task.features]]
     low, high = (_over_known(np.fmin, numbers), _over_known(np.fmax, numbers))
     # Computed on halves, because the difference of the largest floats overflows.
     edges = np.linspace(low / 2, high / 2, bins + 1)
@@ -46,7 +47,7 @@ def _values(task: Task, bins: int) -> tuple[Indices, Row]:
     missing = np.asarray(np.isnan(unlike).any(axis=0))
     values = []
     for index, feature in enumerate(task.features.tolist()):
-        if task.is_category[feature]:
+        if task.is_coded[feature]:
             values.append(np.unique(unlike[:, index]))
         else:
             # np.unique would sort and keep NaN. All centres of a constant or missing feature are equal.

@@ -37,12 +37,12 @@ class Surrogate:
     @classmethod
     def of(cls, task: Task, bins: int = 16) -> Self:
         """Get the surrogate for a task's question; it is learned at the first call."""
-        return task.once(("surrogate", bins), lambda: cls._fit(task, bins))
+        return task.learned(("surrogate", bins), lambda: cls._fit(task, bins))
 
     @classmethod
     def _fit(cls, task: Task, bins: int) -> Self:
         rows, flips = task.known.rows, task.flips(task.known.labels)
-        is_category = task.is_category
+        is_category = task.is_coded
         cuts, weights = [np.empty(0)] * rows.shape[1], [np.zeros(2)] * rows.shape[1]
         for f in task.features.tolist():  # a feature that cannot change has no weight
             cuts[f] = _cuts(rows[:, f], is_category[f], bins)

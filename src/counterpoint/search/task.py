@@ -21,9 +21,12 @@ from counterpoint._util.duplicates import distinct
 from counterpoint._util.read_only import make_read_only
 from counterpoint._util.row_blocks import Scalar, in_blocks
 from counterpoint.data.constraints import Rules
-from counterpoint.data.distance import changed
+from counterpoint.data.costs import Costs
+from counterpoint.data.distance import Distance, changed
 from counterpoint.data.known import Population
+from counterpoint.data.repairs import repaired
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
+from counterpoint.data.weighed import Weighed
 from counterpoint.model.target import Target
 from counterpoint.search.grouped import nearest
 
@@ -38,6 +41,30 @@ class Question(NamedTuple):
 
     rows: Rows
     instance: Indices
+
+
+class Derived(Question):
+    """A question about rows that were made from earlier finds.
+
+    `finders` are the indices, in the pool, of the names that the rows are credited to: see `Pool.derived`.
+
+    Examples
+    --------
+    >>> rows, instance = Derived.of(np.array([[1.0]]), np.array([0]), np.array([3]))
+    >>> rows
+    array([[1.]])
+    """
+
+    finders: Indices
+
+    @classmethod
+    def of(cls, rows: Rows, instance: Indices, finders: Indices | None) -> Question:
+        """Make a question that credits its rows to others; a plain one if there are none."""
+        if finders is None:
+            return Question(rows, instance)
+        question = cls(rows, instance)
+        question.finders = finders
+        return question
 
 
 # Yields questions and is sent one label per row. The pool keeps what flips.
@@ -71,6 +98,8 @@ class Task:
         At most this many features may differ from x in an answer.
     stream
         Seeds the random stream: the same for every instance, so that similar instances get similar answers.
+    costs
+        What changes cost; None if all cost what they cost by default.
     """
 
     x: Rows
@@ -82,6 +111,7 @@ class Task:
     target: Target
     max_changes: int | None = None
     stream: tuple[int, ...] = (0,)
+    costs: Costs | None = None
 
     def __post_init__(self) -> None:
         make_read_only(self)
@@ -103,11 +133,24 @@ class Task:
         return self.project(np.concatenate([self.x[:0], *rows]), instance)
 
     def project(self, rows: Rows, instance: Indices) -> Question:
-        """Move rows to admissible ones that differ from x only in this task's features."""
+        """Move rows to admissible ones that differ from x in this task's features, and as links require."""
         projected = self._with(
             self.x, lambda rows, x: self.rules.around(x).project(rows, self.free), rows, instance
         )
-        return Question(projected, instance)
+        return Question(self.repaired(projected, instance), instance)
+
+    def repaired(self, rows: Rows, instance: Indices) -> Rows:
+        """Repair rows that break a link between features."""
+        if not self.rules.repairable:
+            return rows
+        return self._with(self.x, lambda rows, x: repaired(self.rules, rows, x), rows, instance)
+
+    def linked(self, rows: Rows) -> Mask:
+        """Tell which rows keep every link between features."""
+        kept = np.ones(len(rows), dtype=np.bool_)
+        for link in self.rules.links:
+            kept &= link.holds(rows)
+        return kept
 
     def with_own(self, rows: Rows, instance: Indices) -> Question:
         """Replace each value that equals x's by x's own, bit for bit."""
@@ -118,16 +161,33 @@ class Task:
         return self.target.flips(labels, self.decisions[0])
 
     def distance(self, rows: Rows, instance: Indices) -> Row:
-        """Measure the distance of each row from its home."""
-        return self._with(self.home, self.known.distance.from_x, rows, instance)
+        """Measure the distance of each row from its home, weighed by the costs."""
+        return self._with(self.home, self.measure.from_x, self.acting(rows, instance), instance)
 
     def prices(self, rows: Rows, instance: Indices) -> Rows:
         """Measure the price of each change from home; a row's prices sum to its distance."""
-        return self._with(self.home, self.known.distance.prices, rows, instance)
+        return self._with(self.home, self.measure.prices, self.acting(rows, instance), instance)
+
+    @cached_property
+    def measure(self) -> Distance:
+        """The distance, weighed by the costs."""
+        distance = self.known.distance
+        return distance if self.costs is None else Weighed.of(distance, self.costs)
+
+    @property
+    def costs_key(self) -> Hashable:
+        """Equal for equal costs: for the key of what is `learned` with this task's `measure`."""
+        return None if self.costs is None else self.costs.key
 
     def changed(self, rows: Rows, instance: Indices) -> Mask:
-        """Tell which cells differ from home."""
-        return self._with(self.home, changed, rows, instance)
+        """Tell which cells differ from home; those that follow others are no changes of their own."""
+        return self._with(self.home, changed, self.acting(rows, instance), instance)
+
+    def acting(self, rows: Rows, instance: Indices) -> Rows:
+        """Leave out what follows from other changes: these cells become x's."""
+        if not self.rules.has_follows:
+            return rows
+        return np.where(self.rules.follows, self.home[instance], rows)
 
     def admissible(self, rows: Rows, instance: Indices) -> Mask:
         """Tell which rows keep every constraint, and are not x itself."""
@@ -152,16 +212,16 @@ class Task:
 
     def unlike(self) -> Indices:
         """Find the known instances that are decided differently; all of them if none is."""
-        return self.once("unlike", self._find_unlike)
+        return self.learned("unlike", self._find_unlike)
 
     def nearest_unlike(self, count: int) -> Question:
         """Find the known instances that are decided differently, nearest first over this task's features.
 
         Of instances that are equal in these features, only the first is used.
         """
-        distance = self.known.distance.over(self.features)
-        unlike, known = self.once("unlike here", self._unlike_here), self.known.rows
-        embedded = self.once("embedded unlike", lambda: distance.embed(known[unlike]))
+        distance = self.measure.over(self.features)
+        unlike, known = self.learned("unlike here", self._unlike_here), self.known.rows
+        embedded = self.learned(("embedded unlike", self.costs_key), lambda: distance.embed(known[unlike]))
         indices = nearest(distance.measure(distance.embed(self.x), embedded), count)
         return Question(known[unlike[indices.ravel()]], np.repeat(np.arange(len(self)), indices.shape[1]))
 
@@ -174,7 +234,17 @@ class Task:
         return max(min(count, least), count * WIDE // max(WIDE, width))
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
-        """Build something once, then cache it for all tasks with the same question and known instances."""
+        """Build something once, then cache it for all tasks that pose the same question under the same rules.
+
+        They have the same known instances. The result must not depend on x.
+        """
+        return self.learned((key, self.rules.key, self.costs_key), build)
+
+    def learned(self, key: Hashable, build: Callable[[], T]) -> T:
+        """Cache as `once` does, for all tasks that may change the same features, whatever their other rules.
+
+        So what is learned about the model serves people with different constraints.
+        """
         return self.known.once(
             (key, self.target.key(self.decisions[0]), self.stream, self.features.tobytes()), build
         )
@@ -185,8 +255,13 @@ class Task:
 
     @property
     def is_category(self) -> Mask:
-        """Which features are categories, as a mask."""
+        """Which features are categories without an order, as a mask: no value lies between two of them."""
         return self.rules.is_category
+
+    @property
+    def is_coded(self) -> Mask:
+        """Which features are categories, with or without an order, as a mask: rows hold their codes."""
+        return self.rules.is_coded
 
     @cached_property
     def free(self) -> Mask:

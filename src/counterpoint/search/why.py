@@ -11,6 +11,7 @@ class Why(StrEnum):
     ALREADY = "already"  # x already has the decision asked for, so nothing has to change
     NOT_FOUND = "not found"  # the searches found no more
     NOT_WORTH_IT = "not worth it"  # the selection left the others out
+    NEEDLESS = "needless"  # the others hold changes that are not needed
     NOT_ALLOWED = "not allowed"  # the constraints leave nothing to try
     MAX_ROWS = "max_rows"
     MAX_SECONDS = "max_seconds"

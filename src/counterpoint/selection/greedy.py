@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from counterpoint.data.types import Indices, Mask, Rows
 
+# What a repeated action loses: more than any gain.
+REPEATED = 1e6
+
 
 def cost_scaled_greedy(
     covers: Mask,
@@ -20,12 +23,17 @@ def cost_scaled_greedy(
     k: int,
     fill: bool = False,
     between: Callable[[Indices], Rows] | None = None,
+    action: Indices | None = None,
 ) -> Indices:
     """Maximise (how many are covered) − (the cost of the chosen) over at most k choices, for each instance.
 
     Each step takes the choice with the largest gain minus twice its cost, and stops when that is not
     positive; with `fill` it continues until k. `between` returns what a choice adds to the gain of all
-    others. The result is instance × choice, −1 where there is none.
+    others. With `action`, the number of each candidate's action, a candidate whose action was chosen already
+    is chosen only when there is no other. The result is instance × choice, −1 where there is none.
+
+    Without `between`, the value of the choice is at least that of any other after halving what the latter
+    covers: any other of at most k or, with `fill`, any other of as many. With `between` there is no bound.
 
     Examples
     --------
@@ -50,6 +58,8 @@ def cost_scaled_greedy(
         chosen[running, step] = best[running]
         left[covers[each, best]] = 0.0
         free[each, best] = False
+        if action is not None:
+            worth[action == action[each, best][:, None]] -= REPEATED
         if between is not None and step + 1 < k:
             worth += between(best)
     return chosen

@@ -1,10 +1,17 @@
 """S: selects k counterfactuals out of many, close to x and different from each other.
 
-The paper's density objective: maximise |⋃ knn_C(c)| − λ Σ d(c, x) over at most k chosen c. The first term is
-monotone and submodular, the second a linear cost, so cost-scaled greedy (Nikolakaki, Ene and Terzi, 2021)
-guarantees f(S) − c(S) ≥ ½ f(OPT) − c(OPT). Plausibility and the number of changes are also prices of single
-counterfactuals, so they are part of the cost and the guarantee holds. Redundancy and dispersion depend on
-pairs of counterfactuals; with them the guarantee covers only the rest of the objective.
+The objective starts from the paper's: f(S), how many found rows are covered by the neighbourhoods of the
+chosen, minus c(S), what the chosen cost. Here the cost also has a part for plausibility and one for the
+number of changes, and `redundancy` and `dispersion` add terms about pairs. Cost-scaled greedy chooses k, or
+all candidates if there are fewer. What that guarantees, among the candidates considered:
+
+- Without redundancy and dispersion, as in `CLOSE`: f(S) − c(S) ≥ ½ f(T) − c(T) for every set T with as many
+  members as S. A smaller T may be better, because S is filled up to k whatever that costs.
+- With redundancy or dispersion, as in all other named settings: nothing about the whole set. Each choice is
+  the best addition to those before it, at twice its cost.
+
+The paper's own selection, which may choose fewer, is `selection.density`; its bound is about all sets of at
+most k.
 """
 
 from __future__ import annotations
@@ -18,7 +25,8 @@ from numpy.typing import NDArray
 from counterpoint._util.row_blocks import CELLS
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Mask, Row, Rows
-from counterpoint.search.grouped import nearest
+from counterpoint.search.actions import action_ids, cheapest_actions, directions, is_minimal
+from counterpoint.search.grouped import cheapest_of_each, nearest
 from counterpoint.search.pool import Finds
 from counterpoint.search.task import Task
 from counterpoint.selection.greedy import cost_scaled_greedy, neighbourhoods, on_one_way, ways
@@ -32,6 +40,16 @@ TOGETHER = 4 * CELLS
 # Plausibility is measured against this many known instances near x, from a sample of this size.
 NEAR = 100
 REFERENCE = 5_000
+
+# The cost of an action that another counterfactual shows to be larger than it has to be.
+NOT_MINIMAL = 1e3
+
+# The cost of each further change if there is room for several answers: each feature that is enough alone
+# should be among them.
+FURTHER = 1.6
+
+# The cost of a pair of categories that no known instance has: more than that of a repeated action.
+NEVER_SEEN = 1e8
 
 # If more features than this change on average, as in images, each change costs less.
 MANY = 8
@@ -62,8 +80,9 @@ class Selection:
     neighbours
         The paper's h: how many members of the pool a choice covers. None means the size of the pool divided
         by k, so that coverage measures diversity for a pool of any size.
-    fill
-        Continue by the same marginal gain until k are chosen, even if the objective would stop earlier.
+    repeat
+        Whether several answers may be one action: the same features, numbers the same way. If not, variants
+        of an action are chosen only when no other actions are left.
     most
         At most this many members of the pool are considered, the cheapest ones.
 
@@ -74,12 +93,12 @@ class Selection:
     """
 
     distance: float = 0.8
-    implausibility: float = 1.5
+    implausibility: float = 2.0
     changes: float = 0.4
     redundancy: float = 0.3
-    dispersion: float = 0.4
+    dispersion: float = 0.0
     neighbours: int | None = None
-    fill: bool = True
+    repeat: bool = False
     most: int = 120
 
     def __post_init__(self) -> None:
@@ -89,13 +108,21 @@ class Selection:
         if self.most < 1 or (self.neighbours is not None and self.neighbours < 1):
             raise ValueError("Selection.most and Selection.neighbours must be at least 1.")
 
+    @property
+    def wants_ends(self) -> bool:
+        """Whether the ends of ranges are wanted: being apart is worth far more than being close."""
+        return self.dispersion > 2 * self.distance + self.implausibility
+
     def select(self, task: Task, finds: Finds, k: int) -> list[Indices]:
         """Choose at most k finds per instance; returns their indices."""
-        cost = self.costs(task, finds)
-        chosen = [self._cheapest(cost, finds.indices(instance), k) for instance in range(len(task))]
+        cost, action = self.costs(task, finds), action_ids(task, finds.rows, finds.instance)
+        considered = self._considered(cost, action, finds, k)
+        ends = np.searchsorted(finds.instance[considered], np.arange(1, len(task)))
+        chosen = np.split(considered, ends)
         for instances in _alike(chosen, task.x.shape[1]):
             indices = np.stack([chosen[instance] for instance in instances])
-            picks = self._choose(task, task.home[instances], finds.rows[indices], cost[indices], k)
+            same = None if self.repeat else action[indices]
+            picks = self._choose(task, task.home[instances], finds.rows[indices], cost[indices], same, k)
             for instance, pick in zip(instances, picks, strict=True):
                 chosen[instance] = chosen[instance][pick[pick >= 0]]
         return chosen
@@ -108,21 +135,33 @@ class Selection:
         cost = cost + self.distance * _relative(task.distance(rows, instance), instance)
         if self.implausibility:
             cost += self.implausibility * _relative(implausibility(task, finds), instance)
-        return np.asarray(cost)
+        return np.asarray(cost + NEVER_SEEN * task.known.combinations.never_seen(rows, task.x[instance]))
 
-    def _cheapest(self, cost: Row, indices: Indices, k: int) -> Indices:
-        """Keep the cheapest of an instance's finds, cheapest first if some are left out."""
+    def _considered(self, cost: Row, action: Indices, finds: Finds, k: int) -> Indices:
+        """Keep the cheapest finds of each instance, of as many actions as possible unless they may repeat."""
         most = max(self.most, k)
-        return indices if len(indices) <= most else indices[np.argsort(cost[indices], kind="stable")[:most]]
+        if self.repeat:
+            return cheapest_of_each(cost, finds.instance, most)
+        return cheapest_actions(cost, action, finds.instance, most)
 
-    def _choose(self, task: Task, x: Rows, rows: Stack, cost: Rows, k: int) -> Indices:
+    def _choose(
+        self, task: Task, x: Rows, rows: Stack, cost: Rows, action: Indices | None, k: int
+    ) -> Indices:
         """Choose for instances that have the same number of candidates."""
         count, distance = rows.shape[1], task.known.distance.over(np.flatnonzero(~task.rules.frozen))
         embedded = [distance.embed(each) for each in rows]
         away = np.stack([distance.roughly(each, each) for each in embedded])
         h = min(count, self.neighbours or max(2, round(count / k)))
+        x, rows = task.rules.ranks(x), task.rules.ranks(rows)
+        if action is not None:
+            ways = directions(rows, x[:, None], task.is_category)[..., ~task.rules.frozen]
+            cost = cost + NOT_MINIMAL * ~is_minimal(ways)
+            if k > 1:
+                cost = cost + FURTHER * np.maximum((ways != 0).sum(axis=2) - 1, 0)
         pairs = self._between(x, rows, away, task.is_category, h, k)
-        return cost_scaled_greedy(neighbourhoods(away, h), cost * h, k, self.fill, pairs)
+        return cost_scaled_greedy(
+            neighbourhoods(away, h), cost * h, k, fill=True, between=pairs, action=action
+        )
 
     def _between(
         self, x: Rows, rows: Stack, away: Stack, is_category: Mask, h: int, k: int
@@ -172,15 +211,20 @@ def _relative(values: Row, instance: Indices) -> Row:
 
 
 def implausibility(task: Task, finds: Finds) -> Row:
-    """Measure how far finds are from the known instances near their x."""
+    """Measure how far finds are from the known instances near their x, weighed by the costs of changes.
+
+    What is easy to change may differ more from what is known than what is hard to change.
+    """
     result = np.empty(len(finds.rows))
     if not len(result):
         return result
     # Features that may not change are as far from a known instance as x's: only the rest differs per find.
-    distance, frozen = task.known.distance, task.rules.frozen
+    distance, frozen = task.measure, task.rules.frozen
     free, kept = distance.over(np.flatnonzero(~frozen)), distance.over(np.flatnonzero(frozen))
-    known = task.once("reference", lambda: task.known.sample(task.rng(), REFERENCE).rows)
-    known_free, known_kept = task.once("embedded reference", lambda: (free.embed(known), kept.embed(known)))
+    known = task.learned("reference", lambda: task.known.sample(task.rng(), REFERENCE).rows)
+    known_free, known_kept = task.learned(
+        ("embedded reference", task.costs_key), lambda: (free.embed(known), kept.embed(known))
+    )
     away_kept = kept.measure(kept.embed(task.x), known_kept)
     away = distance.joined(free.measure(free.embed(task.x), known_free), away_kept)
     embedded = free.embed(finds.rows)

@@ -71,7 +71,8 @@ def card(facts: Facts, schema: Schema, row: Row, rows: Rows, outcome: Iterable[L
     for i, feature in enumerate(schema.features):
         mask = masks[:, i]
         x, *cells = value_texts(feature, np.append(row[i], rows[:, i]))
-        line = Line(str(feature.name), x, tuple(cells), tuple(mask.tolist()))
+        name = f"{feature.name} (follows)" if feature.follows else str(feature.name)
+        line = Line(name, x, tuple(cells), tuple(mask.tolist()))
         (changes if mask.any() else same).append(line)
     return Card(facts, tuple(changes), tuple(same), tuple(outcome), note)
 

@@ -12,16 +12,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.constraint import Constraint, ConstraintKind
 from counterpoint.data.distance import changed
 from counterpoint.data.outputs import is_continuous
 from counterpoint.data.schema import Feature, Schema
 from counterpoint.data.types import Labels, Row, Rows
+from counterpoint.model.scores import Standing
 
 T = TypeVar("T")
 
 DIGITS = 6
 MOST_DIGITS = 17  # enough to tell any two floats apart
 MISSING = "missing"
+MORE = 3  # alternatives that are told
 
 
 def changes(schema: Schema, x: Rows, rows: Rows) -> pd.DataFrame:
@@ -45,12 +48,17 @@ def changes(schema: Schema, x: Rows, rows: Rows) -> pd.DataFrame:
         table["from"][mask] = _labels(schema.features[i], before[mask])
         table["to"][mask] = _labels(schema.features[i], after[mask])
     columns = {name: pd.Series(values, dtype=object) for name, values in table.items()}
+    if schema.following.any():  # these are consequences, not actions
+        columns["follows"] = pd.Series(schema.following[features])
     return pd.DataFrame({"counterfactual": indices + 1, "feature": names[features], **columns})
 
 
 def shares(schema: Schema, x: Rows, rows: Rows) -> pd.Series:
-    """Compute the share of rows that change each feature, largest first; 0 if there are no rows."""
-    counts = changed(rows, x).sum(axis=0)
+    """Compute the share of rows that change each feature, largest first; 0 if there are no rows.
+
+    A feature that follows others is not changed by itself, and has 0.
+    """
+    counts = (changed(rows, x) & ~schema.following).sum(axis=0)
     values = counts / max(1, len(rows))
     order = np.argsort(-values, kind="stable")
     index = pd.Index(objects(schema.names)[order], name="feature", tupleize_cols=False)
@@ -68,20 +76,21 @@ def framed(schema: Schema, rows: Rows, before: dict[str, Any], after: dict[str, 
     0         0   45   1.5
     """
     table = schema.decode(rows)
-    before = {_free(name, schema): column for name, column in before.items()}
-    after = {_free(name, schema): column for name, column in after.items()}
+    names = schema.form.caller.names
+    before = {_free(name, names): column for name, column in before.items()}
+    after = {_free(name, names): column for name, column in after.items()}
     if schema.form.kind == "polars":
         import polars as pl
 
         return pl.DataFrame(before).hstack(table).hstack(pl.DataFrame(after))
     if schema.form.kind == "array":
-        table = pd.DataFrame(table.reshape(len(table), len(schema.names)), columns=list(schema.names))
+        table = pd.DataFrame(table.reshape(len(table), len(names)), columns=list(names))
     return pd.concat([pd.DataFrame(before), table, pd.DataFrame(after)], axis=1)
 
 
-def _free(name: str, schema: Schema) -> str:
-    """Find a name that no feature has."""
-    while name in schema.names:
+def _free(name: str, names: Sequence[Any]) -> str:
+    """Find a name that no column has."""
+    while name in names:
         name += "_"
     return name
 
@@ -137,6 +146,8 @@ def value_texts(feature: Feature, values: Row, quote: bool = False) -> list[str]
     >>> value_texts(job, np.array([0.0, 2.0])), value_texts(job, np.array([0.0, 1.0]), quote=True)
     (['clerk', 'missing'], ["'clerk'", "'smith'"])
     """
+    if feature.calendar is not None:
+        return feature.calendar.texts(values, MISSING)
     if not feature.is_categorical:
         return number_texts(values.tolist())
     labels = [feature.label(value) for value in values]
@@ -176,8 +187,10 @@ def decision_word(decision: Any, labels: Labels) -> str:
     return "output" if any(is_continuous(output) for output in outputs) else "decision"
 
 
-def sentences(schema: Schema, row: Row, rows: Rows, decision: Any, labels: Labels) -> list[str]:
-    """Describe each counterfactual in one sentence.
+def sentences(
+    schema: Schema, row: Row, rows: Rows, decision: Any, labels: Labels, word: str | None = None
+) -> list[str]:
+    """Describe each counterfactual in one sentence; `word` says what the model's output is.
 
     Examples
     --------
@@ -188,7 +201,7 @@ def sentences(schema: Schema, row: Row, rows: Rows, decision: Any, labels: Label
     "If age were 45 instead of 31 and job were 'smith' instead of 'clerk', the decision would be 'good'
     instead of 'bad'."
     """
-    word = decision_word(decision, labels)
+    word = word or decision_word(decision, labels)
     masks = changed(rows, row)
     return [
         f"If {_changes_text(schema, row, rows[i], masks[i])}, "
@@ -197,7 +210,7 @@ def sentences(schema: Schema, row: Row, rows: Rows, decision: Any, labels: Label
     ]
 
 
-def cell_sentences(row: Row, rows: Rows, decision: Any, labels: Labels) -> list[str]:
+def cell_sentences(row: Row, rows: Rows, decision: Any, labels: Labels, word: str | None = None) -> list[str]:
     """Describe each counterfactual of an image or a series in one sentence.
 
     Examples
@@ -205,7 +218,7 @@ def cell_sentences(row: Row, rows: Rows, decision: Any, labels: Labels) -> list[
     >>> cell_sentences(np.zeros(4), np.array([[0.0, 0, 1, 0]]), 7, np.array([9]))
     ['If 1 of 4 cells were different, the decision would be 9 instead of 7.']
     """
-    word = decision_word(decision, labels)
+    word = word or decision_word(decision, labels)
     return [
         f"If {count} of {len(row)} cells were different, "
         f"{_outcome_text(word, *decision_texts(decision, labels[i : i + 1], quote=True))}."
@@ -213,14 +226,116 @@ def cell_sentences(row: Row, rows: Rows, decision: Any, labels: Labels) -> list[
     ]
 
 
+def miss_sentence(schema: Schema, x: Row, row: Row, standing: Standing) -> str:
+    """Describe a nearest miss: what it changes, the score that it gets, and the score that is needed."""
+    mask = changed(row[None], x)[0]
+    if schema.form.shape:
+        changes = f"{int(mask.sum())} of {len(row)} cells were different"
+    else:
+        changes = _changes_text(schema, x, row, mask)
+    what, score, limit = _standing_parts(standing)
+    return (
+        f"The nearest miss is not a counterfactual: if {changes}, the {what} would be {score}, and {limit}."
+    )
+
+
+def standing_text(standing: Standing) -> str:
+    """Describe a score in a few words.
+
+    Examples
+    --------
+    >>> from counterpoint.model.scores import ScoreKind
+    >>> standing_text(Standing(ScoreKind.PROBABILITY, 0.46, 0.5, ("granted",), is_strict=True))
+    "probability of 'granted': 0.46; more than 0.5 is needed"
+    """
+    what, score, limit = _standing_parts(standing)
+    return f"{what}: {score}; {limit}"
+
+
+def _standing_parts(standing: Standing) -> tuple[str, str, str]:
+    """Say what a score is, its value, and what is needed."""
+    what = str(standing.kind)
+    what += f" of {' or '.join(map(repr, standing.wanted))}" if standing.wanted else ""
+    if standing.needed is None:
+        return what, number_text(standing.score, digits=3), "the decision is the same"
+    score, needed = (number_text(value, digits=3) for value in (standing.score, standing.needed))
+    if score == needed:
+        score, needed = number_texts([standing.score, standing.needed])
+    if standing.rival is not None:
+        return what, score, f"{standing.rival!r} has {needed}"
+    way = "more than" if standing.is_strict else "at least"
+    return what, score, f"{way if standing.score <= standing.needed else 'at most'} {needed} is needed"
+
+
+def constraint_text(constraint: Constraint) -> str:
+    """Describe a constraint.
+
+    Examples
+    --------
+    >>> constraint_text(Constraint(ConstraintKind.RANGE, "amount", (500, np.inf)))
+    'amount must be at least 500'
+    >>> constraint_text(Constraint(ConstraintKind.MAX_CHANGES, None, 2))
+    'at most 2 features may change'
+    """
+    kind, name, value = constraint.kind, constraint.feature, constraint.value
+    name = name if isinstance(name, str) else f"feature {name}"
+    if kind is ConstraintKind.RANGE:
+        return f"{name} must be {_range_text(value)}"
+    if kind is ConstraintKind.MAX_CHANGE:
+        amount = value if isinstance(value, str) else number_text(float(value))
+        return f"{name} may change by at most {amount}"
+    return {
+        ConstraintKind.IMMUTABLE: f"{name} may not change",
+        ConstraintKind.INCREASE: f"{name} may only rise",
+        ConstraintKind.DECREASE: f"{name} may only fall",
+        ConstraintKind.COST: f"some changes of {name} have an infinite cost",
+        ConstraintKind.MAX_CHANGES: f"at most {value} feature{'s' * (value != 1)} may change",
+    }[kind]
+
+
+def _range_text(values: Sequence[Any]) -> str:
+    """Describe admissible values: two numbers are the ends of a range, others are listed."""
+    numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in values)
+    if len(values) != 2 or not numbers:
+        return " or ".join(_name(each, True) for each in values)
+    low, high = values
+    if np.isinf(low) or np.isinf(high):
+        return f"at least {number_text(low)}" if np.isinf(high) else f"at most {number_text(high)}"
+    return f"between {' and '.join(number_texts([low, high]))}"
+
+
+def relaxation_text(released: Sequence[Constraint], alternatives: Sequence[Sequence[Constraint]] = ()) -> str:
+    """Describe which constraints have to be released for an answer.
+
+    Examples
+    --------
+    >>> locks = [Constraint(ConstraintKind.IMMUTABLE, name) for name in ("age", "job")]
+    >>> relaxation_text(locks[:1], [locks[1:]])
+    'There would be an answer without this constraint: age may not change. Or without this one: job may not
+    change.'
+    """
+    if not released:
+        return "No constraint has to be released."
+    these = "this constraint" if len(released) == 1 else f"these {len(released)} constraints"
+    first, *others = ["; ".join(map(constraint_text, each)) for each in (released, *alternatives[:MORE])]
+    text = f"There would be an answer without {these}: {first}."
+    this = "this one" if len(released) == 1 else "these"
+    return " ".join([text, *(f"Or without {this}: {each}." for each in others)])
+
+
 def _changes_text(schema: Schema, row: Row, other: Row, mask: Any) -> str:
-    """Describe what differs: "age were 45 instead of 31 and job were ..."."""
-    parts = []
+    """Describe what differs: "age were 45 instead of 31 and job were ..., so bmi becomes ..."."""
+    parts: dict[bool, list[str]] = {False: [], True: []}
     for i in np.flatnonzero(mask):
         feature = schema.features[i]
         before, after = value_texts(feature, np.array([row[i], other[i]]), quote=True)
         name = feature.name if isinstance(feature.name, str) else f"feature {feature.name}"
-        parts.append(f"{name} were {after} instead of {before}")
+        verb = "becomes" if feature.follows else "were"
+        parts[feature.follows].append(f"{name} {verb} {after} instead of {before}")
+    return ", so ".join(_listing(some) for some in parts.values() if some)
+
+
+def _listing(parts: list[str]) -> str:
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 

@@ -159,7 +159,7 @@ def _done(plain: dict[str, Any], answers: Sequence[Instances], alike: Sequence[I
 
 
 def _score(plain: dict[str, Any]) -> Score:
-    return Score(**{**plain, "measures": Measures(**plain["measures"])})
+    return Score(**plain | {name: Measures(**plain[name]) for name in ("measures", "quantiles")})
 
 
 def _rows(table: pd.DataFrame) -> list[list[Any]]:

@@ -25,6 +25,8 @@ def add_study(commands: Any, common: argparse.ArgumentParser) -> None:
     kinds = study.add_subparsers(required=True, metavar="kind")
     for topic, sets in SETS.items():
         _add_topic(kinds, common, topic, sets)
+    _add_size(kinds, common)
+    _add_recompute(kinds, common)
 
 
 def _add_topic(kinds: Any, common: argparse.ArgumentParser, topic: str, sets: str) -> None:
@@ -36,10 +38,44 @@ def _add_topic(kinds: Any, common: argparse.ArgumentParser, topic: str, sets: st
         description=f"Run every method on {topic}, and write results, figures and a page. A study that was "
         "stopped continues where it was.",
     )
+    _add_plan(parser, sets, Path("study-results", topic))
+    parser.set_defaults(do=_study, topic=topic)
+
+
+def _add_size(kinds: Any, common: argparse.ArgumentParser) -> None:
+    parser = kinds.add_parser(
+        "size",
+        help="how the metrics depend on the size of X, on tables",
+        parents=[common],
+        description="Run methods with 20, 40, 60, 80 and 100 % of the known instances, and draw the metrics "
+        "against that.",
+    )
+    _add_plan(parser, SETS["tables"], Path("study-results", "size"))
+    parser.add_argument("--shares", nargs="+", type=float, metavar="SHARE", help="shares of X (0.2 to 1)")
+    parser.set_defaults(do=_size, topic="tables")
+
+
+def _add_recompute(kinds: Any, common: argparse.ArgumentParser) -> None:
+    parser = kinds.add_parser(
+        "recompute",
+        help="every number and figure again, from results alone",
+        parents=[common],
+        description="Compute tables, figures and pages again from results.parquet files that studies wrote. "
+        "Nothing is trained and nothing is run.",
+    )
+    parser.add_argument("results", nargs="+", type=Path, help="results.parquet files")
+    folder = Path("study-results", "recomputed")
+    parser.add_argument("--out", type=Path, default=folder, help=f"folder ({folder})")
+    parser.add_argument("--docs", type=Path, help="a checkout whose README and docs get the new tables")
+    parser.set_defaults(do=_recompute)
+
+
+def _add_plan(parser: argparse.ArgumentParser, sets: str, folder: Path) -> None:
+    """Add the options that make a plan."""
     parser.add_argument("--full", action="store_true", help="the paper's size: every k, 100 instances")
     parser.add_argument("--sets", nargs="+", metavar="SET", help=f"some of {sets}")
     parser.add_argument("--black-boxes", nargs="+", metavar="KIND", help="such as network")
-    parser.add_argument("--methods", nargs="+", metavar="METHOD", help="such as ECE CEM")
+    parser.add_argument("--methods", nargs="+", metavar="METHOD", help="such as Counterpoint CEM")
     parser.add_argument("-k", dest="ks", nargs="+", type=int, metavar="K")
     parser.add_argument("--instances", type=int, help="test instances per data set (20; full: 100)")
     parser.add_argument(
@@ -53,9 +89,7 @@ def _add_topic(kinds: Any, common: argparse.ArgumentParser, topic: str, sets: st
     )
     parser.add_argument("--seed", type=int)
     parser.add_argument("--cores", type=int, help="how many cells run at the same time (all cores)")
-    folder = Path("study-results", topic)
     parser.add_argument("--out", type=Path, default=folder, help=f"folder ({folder})")
-    parser.set_defaults(do=_study, topic=topic)
 
 
 def _study(options: argparse.Namespace) -> None:
@@ -65,10 +99,48 @@ def _study(options: argparse.Namespace) -> None:
     from counterpoint_study.page.gallery import galleries
 
     plan = plan_of(options)
-    results = runner.run(plan, options.out, options.cores)
-    command = "counterpoint " + " ".join(sys.argv[1:])
+    command, found = _command(), accuracies(plan.sets)
+    # The file says all that a page needs, so that it can be recomputed from the file alone.
+    notes = {"command": command, "accuracies": found.to_dict("records")}
+    results = runner.run(plan, options.out, options.cores, notes)
     pictures = galleries(plan, options.out)
-    print(page.write(plan.about, results, accuracies(plan.sets), options.out, command, pictures))
+    print(page.write(plan.about, results, found, options.out, command, pictures))
+
+
+def _size(options: argparse.Namespace) -> None:
+    import pandas as pd
+
+    from counterpoint_study import runner
+    from counterpoint_study.findings.size import KS, METHODS, SHARES
+    from counterpoint_study.recompute import size_of_x
+
+    plan = plan_of(options)
+    plan = replace(
+        plan,
+        methods=METHODS if options.methods is None else plan.methods,
+        ks=KS if options.ks is None else plan.ks,
+    )
+    shares = options.shares or SHARES
+    parts = [
+        runner.run(replace(plan, share=share), options.out / f"{share:g}", options.cores) for share in shares
+    ]
+    results = pd.concat(parts, ignore_index=True)
+    results.attrs = {**parts[0].attrs, "command": _command(), "shares": list(shares)}
+    results.to_parquet(options.out / "results.parquet", index=False)
+    print(size_of_x(results, options.out))
+
+
+def _recompute(options: argparse.Namespace) -> None:
+    from counterpoint_study.recompute import recompute, update_docs
+
+    for path in recompute(options.results, options.out):
+        print(path)
+    for path in update_docs(options.docs, options.out) if options.docs else []:
+        print(path)
+
+
+def _command() -> str:
+    return "counterpoint " + " ".join(sys.argv[1:])
 
 
 def plan_of(options: argparse.Namespace) -> Plan:

@@ -42,13 +42,15 @@ class Plan:
         How long a peer may take.
     seed
         All draws depend on it.
+    share
+        The share of the known instances that methods are given, on tables; measures use all of them.
 
     Examples
     --------
     >>> from dataclasses import replace
     >>> plan = replace(Plan.small("tables"), sets=("german",), black_boxes=("forest",), ks=(1, 5))
-    >>> [str(job) for job in replace(plan, methods=("ECE", "NICE")).jobs()]
-    ['german forest ECE k=1', 'german forest ECE k=5', 'german forest NICE k=1']
+    >>> [str(job) for job in replace(plan, methods=("Counterpoint", "NICE")).jobs()]
+    ['german forest Counterpoint k=1', 'german forest Counterpoint k=5', 'german forest NICE k=1']
     """
 
     topic: str
@@ -59,6 +61,7 @@ class Plan:
     instances: int
     limits: Limits
     seed: int = 0
+    share: float = 1.0
 
     def __post_init__(self) -> None:
         _known("topic", (self.topic,), tuple(TOPICS))
@@ -69,6 +72,8 @@ class Plan:
             raise ValueError(f"ks must be whole numbers from 1 on, got {self.ks}.")
         if self.instances < 1:
             raise ValueError(f"instances must be at least 1, got {self.instances}.")
+        if not 0 < self.share <= 1 or (self.share < 1 and self.topic != "tables"):
+            raise ValueError(f"share must be in (0, 1], and 1 for images and series, got {self.share}.")
 
     @classmethod
     def small(cls, topic: str) -> Self:

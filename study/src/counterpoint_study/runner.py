@@ -15,6 +15,7 @@ from functools import cache
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import joblib
@@ -23,19 +24,23 @@ from tqdm.auto import tqdm
 
 import counterpoint
 from counterpoint_study.cells import Done
+from counterpoint_study.findings.ranks import ANOTHER, BY_DISTANCE
 from counterpoint_study.methods.base import Method, Run
 from counterpoint_study.methods.tables import Own, Theirs
 from counterpoint_study.models.training import train
 from counterpoint_study.peers.workers import ONE_THREAD
 from counterpoint_study.plan import Job, Plan
 from counterpoint_study.scenes.base import Scene
+from counterpoint_study.scenes.tables import TableScene
 from counterpoint_study.scoring import score
 
 # What shows answers, and so decides none.
 SHELLS = ("cli", "report", "show", "testing.py")
 
 
-def run(plan: Plan, folder: Path, cores: int | None = None) -> pd.DataFrame:
+def run(
+    plan: Plan, folder: Path, cores: int | None = None, notes: Mapping[str, Any] = MappingProxyType({})
+) -> pd.DataFrame:
     """Run what has not been run yet, and return the results of the whole plan: one row an instance.
 
     The results are also written to ``results.parquet`` in the folder.
@@ -48,6 +53,8 @@ def run(plan: Plan, folder: Path, cores: int | None = None) -> pd.DataFrame:
         Where finished cells and the results are kept.
     cores
         How many cells run side by side; as many as there are cores if not given.
+    notes
+        What else the file is to say, such as the command: whoever reads it needs nothing but the file.
     """
     _train_all(plan)
     jobs = plan.jobs()
@@ -56,6 +63,7 @@ def run(plan: Plan, folder: Path, cores: int | None = None) -> pd.DataFrame:
     # Named before any is run: what is edited meanwhile is not the code that runs.
     _work(plan, {job: path_of(plan, folder, job) for job in jobs}, cores or os.cpu_count() or 1)
     results = collect(plan, folder)
+    results.attrs |= notes
     results.to_parquet(folder / "results.parquet", index=False)
     return results
 
@@ -132,14 +140,16 @@ def _rows_of(plan: Plan, folder: Path, job: Job) -> Iterator[dict[str, Any]]:
         return
     method = plan.about.methods[job.method]
     named = {"set": job.set, "black_box": job.black_box, "method": job.method}
-    last = {"seed": plan.seed, "library": method.library}
+    last = {"seed": plan.seed, "share": plan.share, "library": method.library}
     for k in job.ks:
         if done.failure is not None:
             yield {**named, "k": k, "instance": -1, "error": done.failure, **last}
         # A failed cell has no scores.
         for place, (each, cost) in enumerate(zip(done.scores.get(k, []), done.run.costs, strict=False)):
             counts = {"given": each.given, "valid": each.valid, "refused": each.refused}
-            measured = {**asdict(each.measures), **asdict(cost)}
+            again = asdict(each.quantiles)
+            measured = {**asdict(each.measures), **{f"{n}{ANOTHER}": again[n] for n in BY_DISTANCE}}
+            measured |= asdict(cost)
             yield {**named, "k": k, "instance": place, **counts, **measured, **last}
 
 
@@ -147,7 +157,8 @@ def _rows_of(plan: Plan, folder: Path, job: Job) -> Iterator[dict[str, Any]]:
 def scene_of(plan: Plan, name: str, kind: str) -> Scene:
     """Set the scene of a data set and a kind of black box."""
     trained = train(name, kind, seed=plan.seed)
-    return plan.about.scene(trained, trained.instances(plan.instances))
+    scene = plan.about.scene(trained, trained.instances(plan.instances))
+    return replace(scene, share=plan.share) if isinstance(scene, TableScene) else scene
 
 
 def path_of(plan: Plan, folder: Path, job: Job) -> Path:

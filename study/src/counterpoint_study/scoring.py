@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterpoint.data.types import Rows
+from counterpoint.data.types import Row, Rows
 from counterpoint.metrics.measures import Measures, measure
 from counterpoint_study.scenes.base import Instances, Scene
 
@@ -27,12 +27,17 @@ class Judged:
 
 @dataclass(frozen=True)
 class Score:
-    """One answer measured: rows given, valid ones, rows that are no instances, and the measures."""
+    """One answer measured: rows given, valid ones, rows that are no instances, and the measures.
+
+    `quantiles` holds the measures of the same answer under a distance that no method searches with; only
+    those that depend on a distance mean anything there.
+    """
 
     given: int
     valid: int
     refused: int
     measures: Measures
+    quantiles: Measures
 
 
 def score(
@@ -47,9 +52,19 @@ def score(
     scores = []
     for place, each in enumerate(judged):
         near = (x_alike[place], judged_alike[place].rows) if place < len(alike) else None
-        measures = measure(each.rows, scene.rows[place], scene.decisions[place], scene.known, k=k, alike=near)
-        scores.append(Score(each.given, len(each.rows), each.refused, measures))
+        x, decision = scene.rows[place], scene.decisions[place]
+        measures = measure(each.rows, x, decision, scene.known, k=k, alike=near)
+        again = _by_quantiles(scene, each.rows, place, k, near)
+        scores.append(Score(each.given, len(each.rows), each.refused, measures, again))
     return scores
+
+
+def _by_quantiles(scene: Scene, rows: Rows, place: int, k: int, near: tuple[Row, Rows] | None) -> Measures:
+    """Measure an answer with numbers as ranks."""
+    shares = scene.quantiles.shares
+    alike = None if near is None else (shares(near[0][None])[0], shares(near[1]))
+    x = shares(scene.rows[[place]])[0]
+    return measure(shares(rows), x, scene.decisions[place], scene.quantiles.known, k=k, alike=alike)
 
 
 def judge(scene: Scene, answers: Sequence[Instances], k: int, whole: bool = True) -> list[Judged]:

@@ -52,10 +52,11 @@ def ways(schema: Schema, row: Row, rows: Rows) -> Ways:
     array([[ 1, -1],
            [ 0,  0]], dtype=int8)
     """
-    numbers = np.array([not feature.is_categorical for feature in schema.features])
-    # A missing number is neither more nor less than another.
-    signs = ((rows > row) * 1.0 - (rows < row)) * numbers
-    return np.asarray(signs.T[changed(rows, row).any(axis=0)], dtype=np.int8)
+    differs = changed(rows, row)
+    row, rows = schema.ranks(row), schema.ranks(rows)
+    # A missing value is neither more nor less than another.
+    signs = ((rows > row) * 1.0 - (rows < row)) * schema.has_order
+    return np.asarray(signs.T[differs.any(axis=0)], dtype=np.int8)
 
 
 def draw_table(card: Card, ways: Ways) -> Figure:

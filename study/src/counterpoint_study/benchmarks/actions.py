@@ -103,7 +103,7 @@ class Judge:
 
     def needless(self, x: Row, row: Row, flips: Flips) -> bool:
         """Tell whether a change can be undone without losing the flip."""
-        undone = np.array([_put(row, f, x[f]) for f in np.flatnonzero(row != x)])
+        undone = np.array([_put(row, f, x[f]) for f in np.flatnonzero(row != x).tolist()])
         return bool(flips(undone[(undone != x).any(axis=1)]).any())
 
     def could_be_rounder(self, x: Row, row: Row, flips: Flips) -> list[bool]:
@@ -210,6 +210,7 @@ MODELS = {"boosting": boosting, "forest": forest}
 def judged(name: str, kind: str, free: bool, setting: str, count: int, k: int, seed: int) -> dict[str, Any]:
     """Explain instances of a set, and take the means of all measures."""
     data = load(name, seed=seed)
+    assert isinstance(data, Dataset)
     model = MODELS[kind](data, seed).fit(data.X_train, data.y_train)
     immutable = [] if free else list(data.immutable)
     explainer = cp.Ensemble(selection=NAMED[setting]).fit(model, data.X_train, immutable=immutable)

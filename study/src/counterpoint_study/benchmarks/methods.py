@@ -28,7 +28,8 @@ def ours(scene: TableScene, setting: str, k: int) -> Answers:
     """Explain with the ensemble."""
     selection = NAMED[DEFAULT if setting == FREE else setting]
     explained = _nothing_immutable(scene) if setting == FREE else scene
-    run = Own(setting, cp.Ensemble(selection=selection)).run(explained, k, LIMITS, SEED)
+    method = Own(setting, cp.Ensemble(selection=selection))
+    run = method.in_batch(method.fitted(explained, SEED), explained, k)
     # The instances share their calls, so the one with the most has had them all.
     return Answers(setting, k, run, max(cost.model_calls for cost in run.costs))
 

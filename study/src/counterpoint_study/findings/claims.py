@@ -10,10 +10,11 @@ import pandas as pd
 
 from counterpoint_study.findings.ranks import (
     CODECS,
-    ECE,
     METRICS,
     NAMES,
     ON_SIGNALS,
+    OURS,
+    PAPER,
     PEERS,
     REWRITTEN,
     SETTINGS,
@@ -26,6 +27,7 @@ from counterpoint_study.findings.ranks import (
     contests,
     critical_difference,
     means,
+    under_another_distance,
 )
 
 ENOUGH = 0.8
@@ -43,8 +45,9 @@ class Standing:
     """Where our method stands among others.
 
     `runs` says over which runs: those of one metric, by its name; all (``"overall"``); those of the cells in
-    which methods ran that cannot explain every black box (``"limited"``); or those of the metrics that the
-    paper plots for images and series (``"plotted"``).
+    which methods ran that cannot explain every black box (``"limited"``); those of the metrics that the
+    paper plots for images and series (``"plotted"``); or all, with the answers measured by a distance that no
+    method searches with (``"quantiles"``).
     """
 
     runs: str
@@ -95,11 +98,14 @@ class Match:
     """A peer that finds most of what is wanted, beside all our settings.
 
     Claimed is that one setting is at least as good on every metric at once, on the average over the cells;
-    `matched` counts the single cells in which one is.
+    `matched` counts the single cells in which one is. `explained` of `asked` says on how many instances of
+    all cells the peer was run: a slow one runs out of time.
     """
 
     peer: str
     size: float
+    explained: int
+    asked: int
     cells: int
     matched: int
     duels: tuple[Duel, ...]
@@ -131,6 +137,8 @@ class Claims:
         Each peer that finds at least `ENOUGH` of what is wanted, beside our settings.
     leads
         Our method within the metrics of `LEADS`. Claimed is that it is first or tied with the first.
+    paper
+        The paper's method among the others, without ours: what the paper's own claim is about.
     """
 
     headline: str
@@ -138,6 +146,7 @@ class Claims:
     overall: tuple[Standing, ...]
     matches: tuple[Match, ...] = ()
     leads: tuple[Standing, ...] = ()
+    paper: Standing | None = None
 
     @property
     def packages(self) -> tuple[Match, ...]:
@@ -162,15 +171,18 @@ def claims(results: pd.DataFrame, settings: Sequence[str] = SETTINGS, peers: Seq
     held = _contests_of(ranked, table, rivals, NAMES)
     by_metric = [(name, _of_metrics(each.ranks, [name])) for each in held[:1] for name in LEADS]
     named = zip(("overall", "limited"), held, strict=False)
-    overall = _standings(ranked, [(name, each.ranks) for name, each in named])
+    tables = [(name, each.ranks) for name, each in named]
+    overall = _standings(ranked, tables + _elsewhere(ranked, results, rivals, NAMES))
     return Claims(
         headline=f"{ranked} ranks first over all runs, significantly",
-        wins=all(each.first for each in overall) and not any(each.not_beaten for each in overall[:1]),
+        wins=all(each.first for each in overall)
+        and not any(each.not_beaten for each in overall if each.runs == "overall"),
         overall=overall,
         matches=tuple(
             _match(results, ours, name, sizes[name]) for name in rivals if sizes[name] >= ENOUGH - TIE
         ),
         leads=_standings(ranked, by_metric),
+        paper=_paper_standing(table, rivals, NAMES),
     )
 
 
@@ -179,13 +191,15 @@ def claims_on_signals(results: pd.DataFrame) -> Claims:
 
     It is to have the best mean rank of all, by all metrics and by those that the paper plots.
     """
-    (held, *_) = _contests_of(ECE, means(results), [*CODECS, *PEERS], ON_SIGNALS)
+    table, others = means(results), [*CODECS, *PEERS]
+    (held, *_) = _contests_of(OURS, table, others, ON_SIGNALS)
     tables = [("overall", held.ranks), ("plotted", _of_metrics(held.ranks, PLOTTED))]
-    overall = _standings(ECE, tables)
+    overall = _standings(OURS, tables + _elsewhere(OURS, results, others, ON_SIGNALS))
     return Claims(
-        headline=f"{ECE} has the best mean rank of the methods compared",
+        headline=f"{OURS} has the best mean rank of the methods compared",
         wins=all(each.first for each in overall),
         overall=overall,
+        paper=_paper_standing(table, PEERS, ON_SIGNALS),
     )
 
 
@@ -209,6 +223,25 @@ def _contests_of(
     return [each for each in contests(table, [ours, *others], metrics) if ours in each.methods]
 
 
+def _elsewhere(
+    ours: str, results: pd.DataFrame, others: Sequence[str], metrics: Sequence[str]
+) -> list[tuple[str, pd.DataFrame]]:
+    """Rank by the same answers, measured with a distance that no method searches with, if that was done."""
+    again = under_another_distance(results)
+    if again is None:
+        return []
+    return [("quantiles", each.ranks) for each in _contests_of(ours, means(again), others, metrics)[:1]]
+
+
+def _paper_standing(table: pd.DataFrame, others: Sequence[str], metrics: Sequence[str]) -> Standing | None:
+    """Find where the paper's method stands among the others, without ours."""
+    if not ((table["method"] == PAPER) & (table["instances"] > 0)).any():
+        return None
+    held = _contests_of(PAPER, table, [name for name in others if name != PAPER], metrics)
+    found = _standings(PAPER, [("overall", each.ranks) for each in held[:1]])
+    return found[0] if found else None
+
+
 def _standings(ours: str, tables: Iterable[tuple[str, pd.DataFrame]]) -> tuple[Standing, ...]:
     """Test each table of ranks, where there is enough to test."""
     return tuple(
@@ -227,7 +260,9 @@ def _match(results: pd.DataFrame, settings: Sequence[str], peer: str, size: floa
         duels.append(Duel(setting, int(dominates.sum()), tuple(as_good.index[~as_good])))
         matched.append(dominates)
     by_any = np.any(matched, axis=0)
-    return Match(peer, float(size), len(by_any), int(by_any.sum()), tuple(duels))
+    counts = results[results["instance"] >= 0].groupby("method").size()
+    asked = max(int(counts[name]) for name in settings)
+    return Match(peer, float(size), int(counts[peer]), asked, len(by_any), int(by_any.sum()), tuple(duels))
 
 
 def _of_metrics(ranks: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:

@@ -8,24 +8,24 @@ from __future__ import annotations
 import pandas as pd
 
 from counterpoint_study.findings.claims import Claims
-from counterpoint_study.findings.ranks import CODECS, ECE, CriticalDifference
+from counterpoint_study.findings.ranks import PAPER, PAPER_CODECS, CriticalDifference
 from counterpoint_study.findings.statements import Part, Seen, Statement
 
-OURS = [ECE, *CODECS]
+VARIANTS = [PAPER, *PAPER_CODECS]
 PEERS = ["CEM", "CEGP", "WACH"]
-QUICK = ["CEGP", "ECE_I", "ECE_K4"]
+QUICK = ["CEGP", *PAPER_CODECS[:2]]
 
 
 def statements(results: pd.DataFrame, table: pd.DataFrame, found: Claims | None) -> list[Statement]:
     """Judge what the paper's text says of the plots on images and series, by the results and their means."""
-    seen = Seen(table[table["instances"] > 0], [*OURS, *PEERS])
+    seen = Seen(table[table["instances"] > 0], [*VARIANTS, *PEERS])
     return [
         *_on_answers(seen),
         *_on_runtime(seen),
         Statement.judged(
             "ECE and its variants rank best.",
             "each has a better mean rank than every peer",
-            _ahead(found.overall[0].test) if found and found.overall else [],
+            _ahead(found.paper.test) if found and found.paper else [],
         ),
     ]
 
@@ -39,23 +39,23 @@ def _on_answers(seen: Seen) -> list[Statement]:
             seen.single(PEERS),
         ),
         Statement.judged(
-            "ECE returns more alternatives than they do.", "mean size", seen.beats(ECE, PEERS, "size")
+            "ECE returns more alternatives than they do.", "mean size", seen.beats(PAPER, PEERS, "size")
         ),
-        Statement.judged("ECE is the most diverse.", "mean div_dist", seen.beats(ECE, PEERS, "div_dist")),
+        Statement.judged("ECE is the most diverse.", "mean div_dist", seen.beats(PAPER, PEERS, "div_dist")),
         Statement.judged(
-            "WACH is the most plausible.", "mean impl", seen.beats("WACH", [*OURS, "CEM", "CEGP"], "impl")
+            "WACH is the most plausible.", "mean impl", seen.beats("WACH", [*VARIANTS, "CEM", "CEGP"], "impl")
         ),
         Statement.judged(
             "CEM is less plausible than ECE and its variants.",
             "mean impl",
-            [part for name in OURS for part in seen.beats(name, ["CEM"], "impl")],
+            [part for name in VARIANTS for part in seen.beats(name, ["CEM"], "impl")],
         ),
     ]
 
 
 def _on_runtime(seen: Seen) -> list[Statement]:
     """Judge who is how fast."""
-    slow = [name for name in (*OURS, *PEERS) if name not in QUICK]
+    slow = [name for name in (*VARIANTS, *PEERS) if name not in QUICK]
     return [
         Statement.judged(
             "CEGP, ECE_I and ECE_K4 are the fastest.",
@@ -65,19 +65,19 @@ def _on_runtime(seen: Seen) -> list[Statement]:
         Statement.judged(
             "The autoencoder makes ECE slower.",
             "mean runtime beside that with other codecs",
-            [part for name in CODECS for part in seen.beats(name, [ECE], "runtime")],
+            [part for name in PAPER_CODECS for part in seen.beats(name, [PAPER], "runtime")],
         ),
         Statement.judged(
             "CEM and WACH are the slowest.",
             "each has a higher mean runtime than every other; peers had a time limit",
-            [part for name in (*OURS, "CEGP") for part in seen.beats(name, ["CEM", "WACH"], "runtime")],
+            [part for name in (*VARIANTS, "CEGP") for part in seen.beats(name, ["CEM", "WACH"], "runtime")],
         ),
     ]
 
 
 def _ahead(test: CriticalDifference) -> list[Part]:
     """Compare each of ours with the best peer."""
-    ours = [name for name in test.methods if name in OURS]
+    ours = [name for name in test.methods if name in VARIANTS]
     rivals = [name for name in test.methods if name in PEERS]
     if not rivals:
         return []

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pandas as pd
 
 from counterpoint_study.findings.claims import Claims, Standing
-from counterpoint_study.findings.ranks import ECE, PEERS, TIE
+from counterpoint_study.findings.ranks import PAPER, PEERS, TIE
 from counterpoint_study.findings.statements import NEAR, Part, Seen, Statement
 
 DICE = [name for name in PEERS if name.startswith("DiCE")]
 SINGLE = ["CEM", "CEGP", "WACH"]
 REST = [*DICE, "CBCE", "FAT", "CEML"]
-EVERYONE = [ECE, *REST, *SINGLE]
+EVERYONE = [PAPER, *REST, *SINGLE]
 """The paper's methods; those we compare with beyond it are in none of its statements."""
 
 MANY = 0.25
@@ -32,12 +32,12 @@ def statements(results: pd.DataFrame, table: pd.DataFrame, found: Claims | None)
         Statement.judged(
             "All but FAT and ECE take more than a minute an instance.",
             "mean runtime; another machine, and a time limit for peers",
-            seen.only("runtime", [n for n in EVERYONE if n not in (ECE, "FAT")], lambda x: x > MINUTE),
+            seen.only("runtime", [n for n in EVERYONE if n not in (PAPER, "FAT")], lambda x: x > MINUTE),
         ),
         Statement.judged(
             "ECE ranks best over all runs, and the difference is significant.",
             "mean rank, Nemenyi's test at 95 %, against all who ran on every black box",
-            _standing_parts(found.overall[0]) if found and found.overall else [],
+            _standing_parts(found.paper) if found and found.paper else [],
         ),
     ]
 
@@ -48,7 +48,7 @@ def _on_size(seen: Seen) -> list[Statement]:
         Statement.judged(
             "Only ECE, DiCE, CBCE and FAT return at least 80 % of the counterfactuals wanted.",
             f"mean size ≥ {MOST} for these and for no other",
-            seen.only("size", [ECE, *DICE, "CBCE", "FAT"], lambda x: x >= MOST - TIE),
+            seen.only("size", [PAPER, *DICE, "CBCE", "FAT"], lambda x: x >= MOST - TIE),
         ),
         Statement.judged(
             "Most other methods return a single one.",
@@ -58,7 +58,7 @@ def _on_size(seen: Seen) -> list[Statement]:
         Statement.judged(
             "Only ECE, FAT and CBCE return a notable share of actionable counterfactuals.",
             f"mean act ≥ {NOTABLE} for these and for no other",
-            seen.only("act", [ECE, "FAT", "CBCE"], lambda x: x >= NOTABLE - TIE),
+            seen.only("act", [PAPER, "FAT", "CBCE"], lambda x: x >= NOTABLE - TIE),
         ),
     ]
 
@@ -72,15 +72,15 @@ def _on_spread(seen: Seen) -> list[Statement]:
             [part for name in SPREAD for part in seen.above_median(name, ["CBCE", *DICE])],
         ),
         Statement.judged(
-            "FAT is closer to the instance than ECE.", "mean dis_dist", seen.beats("FAT", [ECE], "dis_dist")
+            "FAT is closer to the instance than ECE.", "mean dis_dist", seen.beats("FAT", [PAPER], "dis_dist")
         ),
         Statement.judged(
-            "FAT is less diverse than ECE.", "mean div_dist", seen.beats(ECE, ["FAT"], "div_dist")
+            "FAT is less diverse than ECE.", "mean div_dist", seen.beats(PAPER, ["FAT"], "div_dist")
         ),
         Statement.judged(
             "FAT and ECE are equivalent in features changed and features that differ.",
             f"mean dis_count and div_count at most {NEAR} apart",
-            [*seen.near(ECE, "FAT", "dis_count"), *seen.near(ECE, "FAT", "div_count")],
+            [*seen.near(PAPER, "FAT", "dis_count"), *seen.near(PAPER, "FAT", "div_count")],
         ),
     ]
 
@@ -91,22 +91,22 @@ def _on_plausibility(seen: Seen) -> list[Statement]:
         Statement.judged(
             "ECE's discriminative power is slightly below that of DiCE, CBCE, FAT and CEML.",
             "mean dipo",
-            [part for name in REST for part in seen.beats(name, [ECE], "dipo")],
+            [part for name in REST for part in seen.beats(name, [PAPER], "dipo")],
         ),
         Statement.judged(
             "ECE is the most plausible, methods that return a single counterfactual aside.",
             "mean impl, without CEM, CEGP and WACH",
-            seen.beats(ECE, REST, "impl"),
+            seen.beats(PAPER, REST, "impl"),
         ),
         Statement.judged(
             "ECE's implausibility is constantly below that of DiCE and FAT.",
             "mean impl at every k",
-            seen.always(ECE, [*DICE, "FAT"], "impl"),
+            seen.always(PAPER, [*DICE, "FAT"], "impl"),
         ),
         Statement.judged(
             "ECE's implausibility is in line with CBCE's.",
             f"mean impl at most {NEAR} apart",
-            seen.near(ECE, "CBCE", "impl"),
+            seen.near(PAPER, "CBCE", "impl"),
         ),
     ]
 
@@ -114,13 +114,13 @@ def _on_plausibility(seen: Seen) -> list[Statement]:
 def _on_stability(seen: Seen, results: pd.DataFrame) -> list[Statement]:
     """Judge who is stable, and who cannot be asked."""
     lacking = results[results["instance"] >= 0].groupby("method")["inst"].apply(lambda x: x.isna().mean())
-    compared = [ECE, *REST]
+    compared = [PAPER, *REST]
     return [
         Statement.judged(
-            "ECE is slightly less stable than FAT.", "mean inst", seen.beats("FAT", [ECE], "inst")
+            "ECE is slightly less stable than FAT.", "mean inst", seen.beats("FAT", [PAPER], "inst")
         ),
         Statement.judged(
-            "ECE is slightly more stable than DiCE.", "mean inst", seen.beats(ECE, DICE, "inst")
+            "ECE is slightly more stable than DiCE.", "mean inst", seen.beats(PAPER, DICE, "inst")
         ),
         Statement.judged(
             "CEML is the most stable.",

@@ -46,7 +46,7 @@ METRICS = (
     Metric("div_count", True, "Diversity, count", "share of the features in which they differ"),
     Metric("dipo", True, "Discriminative power", "how well they tell the instance's neighbours apart"),
     Metric("inst", False, "Instability", "distance from the counterfactuals of a similar instance"),
-    Metric("runtime", False, "Runtime", "seconds an instance"),
+    Metric("runtime", False, "Runtime", "seconds per decision, one at a time"),
 )
 """The ten metrics in the paper's order."""
 
@@ -58,25 +58,45 @@ ON_SIGNALS = tuple(name for name in NAMES if name != "act")
 SIGNS = pd.Series({metric.name: -1.0 if metric.more else 1.0 for metric in METRICS})
 """Times these, less is better in every metric."""
 
-ECE = "ECE"
+OURS = "Counterpoint"
 """Our ensemble as it comes, which the claims are about."""
 
-SETTINGS = (ECE, *(f"{ECE} {name}" for name in list(NAMED)[1:]))
+SETTINGS = (OURS, *(f"{OURS} {name}" for name in list(NAMED)[1:]))
 """Our ensemble as it comes, and its named settings."""
 
-CODECS = ("ECE_I", "ECE_K4", "ECE_K7")
+CODECS = (f"{OURS} I", f"{OURS} K4", f"{OURS} K7")
 """Our ensemble on images and series with codecs other than the autoencoder: identity and kernels."""
+
+PAPER = "ECE (paper)"
+"""The paper's own method, to the letter."""
+
+PAPER_CODECS = ("ECE_I (paper)", "ECE_K4 (paper)", "ECE_K7 (paper)")
+"""The same on images and series with codecs other than the autoencoder."""
+
+ABLATION = (PAPER, "+ whole pool", "+ our selection", "+ Polish", "+ our base explainers", OURS)
+"""The way from the paper's method to ours, one step at a time; the last step adds Guided and Evolution."""
+
+STEPS = ABLATION[1:-1]
+"""The methods in between. They are in the table of the ablation only, as they would shift all ranks."""
+
+BY_DISTANCE = ("impl", "dis_dist", "div_dist", "dipo", "inst")
+"""The metrics that depend on a distance."""
+
+ANOTHER = "_quantile"
+"""Ends the names of the columns with these metrics under a distance that no method searches with."""
 
 BASES = ("BCE-B", "BCE-T", "BCE-S", "BCE-N")
 """Our base explainers, each alone."""
 
 PEERS = (
+    PAPER,
+    *PAPER_CODECS,
     *("DiCE random", "DiCE genetic", "DiCE gradient", "FAT", "CEM", "CEGP", "WACH", "CEML", "NICE", "CFNOW"),
     *("CBCE", "Wildboar"),
 )
-"""Those we compare with: other packages and, as in the paper, the case-based explainer written anew."""
+"""Those we compare with: the paper's method, other packages, and the case-based explainer written anew."""
 
-REWRITTEN = ("CBCE",)
+REWRITTEN = ("CBCE", PAPER, *PAPER_CODECS)
 """Of these, what is in our own package: ranked with the others, but nothing to pick instead of it."""
 
 
@@ -84,29 +104,47 @@ def means(results: pd.DataFrame) -> pd.DataFrame:
     """Take the mean of each metric in each cell: a data set, a black box, a method and a k.
 
     Values that do not exist are skipped. Beside the means stand `instances`, how many they are over (0 where
-    the method could not run), `valid`, the share of counterfactuals among the rows given, and `errors`.
+    the method could not run), `valid`, the share of counterfactuals among the rows given, `errors`, and
+    `batched`, the seconds per decision in a batch, for methods that take batches.
 
     Examples
     --------
-    >>> row = dict(set="toy", black_box="forest", method="ECE", k=1, given=1, valid=1, error=None)
+    >>> row = dict(set="toy", black_box="forest", method="Counterpoint", k=1, given=1, valid=1, error=None)
     >>> row |= dict.fromkeys(NAMES, 0.5)
     >>> table = means(pd.DataFrame([row | {"instance": 0, "inst": None}, row | {"instance": 1, "size": 1.0}]))
     >>> table[["method", "size", "inst", "instances", "valid"]].values.tolist()
-    [['ECE', 0.75, 0.5, 2, 1.0]]
+    [['Counterpoint', 0.75, 0.5, 2, 1.0]]
     """
     lacking = [name for name in [*CELL, "instance", "given", "valid", "error", *NAMES] if name not in results]
     if lacking:
         raise ValueError(f"Results must have the columns {lacking}. Take the frame that the study returns.")
-    rows = results.astype(dict.fromkeys(NAMES, float))
+    rows = results.assign(batched=results.get("batched", np.nan)).astype(
+        dict.fromkeys([*NAMES, "batched"], float)
+    )
     rows["instances"] = (rows["instance"] >= 0).astype(int)
     rows["errors"] = rows["error"].notna().astype(int)
     grouped = rows.groupby(CELL, sort=False, observed=True)
-    table = grouped[NAMES].mean()
+    table = grouped[[*NAMES, "batched"]].mean()
     sums = grouped[["instances", "given", "valid", "errors"]].sum()
     table["instances"] = sums["instances"]
     table["valid"] = sums["valid"] / sums["given"].where(sums["given"] > 0)
     table["errors"] = sums["errors"]
     return table.reset_index()
+
+
+def under_another_distance(results: pd.DataFrame) -> pd.DataFrame | None:
+    """Measure the same answers with a distance that no method searches with; None if that was not done.
+
+    Examples
+    --------
+    >>> results = pd.DataFrame({"impl": [1.0], "impl_quantile": [0.25], "size": [1.0]})
+    >>> under_another_distance(results.assign(**{f"{n}{ANOTHER}": 0.5 for n in BY_DISTANCE[1:]})).impl.item()
+    0.25
+    """
+    names = [f"{name}{ANOTHER}" for name in BY_DISTANCE]
+    if not all(name in results for name in names):
+        return None
+    return results.assign(**{name: results[f"{name}{ANOTHER}"] for name in BY_DISTANCE})
 
 
 def ranks(means: pd.DataFrame, methods: Sequence[str], metrics: Sequence[str] = NAMES) -> pd.DataFrame:

@@ -19,13 +19,18 @@ class Limits:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one instance took: wall and CPU seconds, model calls and rows, and what went wrong."""
+    """What one instance took: wall and CPU seconds, model calls and rows, and what went wrong.
+
+    `runtime` is for one decision at a time, for every method: it is what methods are ranked by. `batched` is
+    for one decision of a batch, of methods that take batches, and so is the CPU time of these.
+    """
 
     runtime: float
     cpu: float
     model_calls: float
     model_rows: float
     error: str | None = None
+    batched: float | None = None
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import counterpoint as cp
 from counterpoint.codecs.autoencoder import Autoencoder
+from counterpoint_study.findings.ranks import CODECS, OURS, PAPER, PAPER_CODECS
 from counterpoint_study.methods.base import Limits, Method
 from counterpoint_study.methods.tables import Own, Theirs
 from counterpoint_study.models.codecs import trained_codec
@@ -66,13 +67,21 @@ class TheirsOnSignals(Theirs):
         )
 
 
+def _with_each_codec(names: Sequence[str], explainer: Any) -> list[OwnOnSignals]:
+    """Make an ensemble with the paper's codecs: an autoencoder, none, and kernels of 4 and 7."""
+    codecs = (Autoencoder(latent=4), cp.Identity(), cp.Kernel(4), cp.Kernel(7))
+    # Power's days are but 24 steps long, so the paper's authors halve the window there.
+    halved = {2: {"power": cp.Kernel(2)}}
+    return [
+        OwnOnSignals(name, replace(explainer, codec=codec), halved.get(place, {}))
+        for place, (name, codec) in enumerate(zip(names, codecs, strict=True))
+    ]
+
+
 def _all_methods(kind: Kind) -> dict[str, Method]:
     own = [
-        OwnOnSignals("ECE", cp.Ensemble(codec=Autoencoder(latent=4))),
-        OwnOnSignals("ECE_I", cp.Ensemble(codec=cp.Identity())),
-        # Power's days are but 24 steps long, so the paper's authors halve the window there.
-        OwnOnSignals("ECE_K4", cp.Ensemble(codec=cp.Kernel(4)), {"power": cp.Kernel(2)}),
-        OwnOnSignals("ECE_K7", cp.Ensemble(codec=cp.Kernel(7))),
+        *_with_each_codec((OURS, *CODECS), cp.Ensemble()),
+        *_with_each_codec((PAPER, *PAPER_CODECS), cp.Ensemble.paper()),
     ]
     methods: list[Method] = [*own, *(TheirsOnSignals(peer) for peer in peers_for(kind).values())]
     return {method.name: method for method in methods}

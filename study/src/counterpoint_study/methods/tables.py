@@ -11,7 +11,8 @@ import numpy as np
 
 import counterpoint as cp
 from counterpoint.selection.selection import NAMED
-from counterpoint_study.findings.ranks import SETTINGS
+from counterpoint_study.findings.ranks import PAPER, SETTINGS, STEPS
+from counterpoint_study.methods.ablation import OwnSelection, Polished, WholePool
 from counterpoint_study.methods.base import Cost, Limits, Method, Run
 from counterpoint_study.peers import PEERS, Peer, run_peer
 from counterpoint_study.scenes.base import Instances, Scene
@@ -42,21 +43,40 @@ class Own:
         """Do nothing: cells share nothing."""
 
     def run(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
-        """Explain all instances in one batch; like a peer's set-up, `fit` is not in the time."""
+        """Explain one instance after another, for the time, and then all in one batch.
+
+        The answers are the same. Like a peer's set-up, `fit` is not in the time; what is built at the first
+        question is, so the single ones come first.
+        """
         explainer = self.fitted(scene, seed)
+        alone = [self._seconds_alone(explainer, scene, place, k) for place in range(len(scene.X))]
+        run = self.in_batch(explainer, scene, k)
+        costs = [replace(cost, runtime=time) for cost, time in zip(run.costs, alone, strict=True)]
+        return replace(run, costs=costs)
+
+    def _seconds_alone(self, explainer: Any, scene: Scene, place: int, k: int) -> float:
+        """Time the explanation of a single instance."""
+        one = scene.take(scene.X, np.array([place]))
+        start = time.perf_counter()
+        explainer.explain_many(one, k=k, progress=False)
+        return time.perf_counter() - start
+
+    def in_batch(self, explainer: Any, scene: Scene, k: int) -> Run:
+        """Explain all instances in one batch."""
         cpu, wall = time.process_time(), time.perf_counter()
         found = explainer.explain_many(scene.X, k=k, progress=False)
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         alike = explainer.explain_many(scene.alike, k=k, progress=False)
         count = len(scene.X)
-        costs = [Cost(wall / count, cpu / count, each.model_calls, each.model_rows) for each in found]
+        wall, cpu = wall / count, cpu / count
+        costs = [Cost(wall, cpu, each.model_calls, each.model_rows, batched=wall) for each in found]
         return Run([each.counterfactuals for each in found], [each.counterfactuals for each in alike], costs)
 
     def fitted(self, scene: Scene, seed: int) -> Any:
         """Fit the explainer to the scene's black box and known instances."""
         trained = scene.trained
         explainer: Any = replace(self.explainer, seed=seed)  # type: ignore[type-var]
-        return explainer.fit(trained.model, trained.known, immutable=trained.data.immutable)
+        return explainer.fit(trained.model, scene.given, immutable=trained.data.immutable)
 
 
 @dataclass(frozen=True)
@@ -112,14 +132,14 @@ class Theirs:
         """Read what the peer answered."""
         return list(answered.tables)
 
-    def explain(self, scene: Scene, X: Instances, k: int, limits: Limits, seed: int) -> Any:
+    def explain(self, scene: Any, X: Instances, k: int, limits: Limits, seed: int) -> Any:
         """Have the peer explain instances."""
         data = scene.trained.data
         return run_peer(
             self.peer,
             scene.trained.model,
-            data.X_train,
-            data.y_train,
+            scene.given,
+            scene.given_labels,
             X,
             k=k,
             immutable=data.immutable,
@@ -130,12 +150,21 @@ class Theirs:
         )
 
 
+def ablation() -> list[Own]:
+    """Make the steps from the paper's method to ours, in the order of `STEPS`."""
+    bases = (cp.BruteForce(refine=0), cp.Tree(), cp.Sphere(), cp.Neighbours())
+    steps = (WholePool(), OwnSelection(), Polished(), cp.Ensemble(bases, fallback=None))
+    return [Own(name, step) for name, step in zip(STEPS, steps, strict=True)]
+
+
 def _all_methods() -> dict[str, Method]:
     own = [
         *(
             Own(name, cp.Ensemble(selection=each))
             for name, each in zip(SETTINGS, NAMED.values(), strict=True)
         ),
+        Own(PAPER, cp.Ensemble.paper()),
+        *ablation(),
         Own("BCE-B", cp.BruteForce()),
         Own("BCE-T", cp.Tree()),
         Own("BCE-S", cp.Sphere()),

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from counterpoint_study.findings.ranks import (
     BASES,
     CODECS,
-    ECE,
     METRICS,
     NAMES,
+    OURS,
     SETTINGS,
     CriticalDifference,
     Metric,
@@ -43,15 +43,15 @@ _WIDE = 8.0
 _SHARES = ("size", "act", "dis_count", "div_count", "dipo")
 
 
-def lines(means: pd.DataFrame, metrics: Sequence[str] = NAMES) -> Figure:
-    """Draw metrics against k: the means over data sets and black boxes, one line a method.
+def lines(means: pd.DataFrame, metrics: Sequence[str] = NAMES, along: str = "k", label: str = "k") -> Figure:
+    """Draw metrics against k, or another column: means over data sets and black boxes, one line a method.
 
     Methods stand a little beside each other at each k, so that equal ones do not hide each other. An axis
     is logarithmic where values are far apart. A method that ran in no cell is left out.
     """
     ran = means[means["instances"] > 0]
     shown = [metric for metric in METRICS if metric.name in metrics]
-    table = ran.groupby(["method", "k"])[NAMES].mean()
+    table = ran.groupby(["method", along])[NAMES].mean().rename_axis(["method", "k"])
     methods = in_order(list(dict.fromkeys(ran["method"])))
     figure = Figure(figsize=(14, 7.6))
     grid = figure.subplots(2, 5, sharex=True)
@@ -61,7 +61,7 @@ def lines(means: pd.DataFrame, metrics: Sequence[str] = NAMES) -> Figure:
     for axes in grid.flat[len(shown) :]:
         axes.remove()
     for axes in grid[1]:
-        axes.set_xlabel("k", color=GREY, fontsize=9)
+        axes.set_xlabel(label, color=GREY, fontsize=9)
     _legends(figure, methods)
     return figure
 
@@ -106,7 +106,7 @@ def heat(mean_ranks: pd.DataFrame) -> Figure:
     axes.set_yticks(range(rows), list(mean_ranks.index))
     axes.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
     for label in axes.get_yticklabels():
-        label.set_fontweight("bold" if label.get_text() == ECE else "normal")
+        label.set_fontweight("bold" if label.get_text() == OURS else "normal")
     axes.spines[:].set_visible(False)
     axes.axvline(columns - 1.5, color="white", linewidth=5)
     return figure
@@ -247,7 +247,7 @@ def _callout(axes: Axes, name: str, rank: float, height: float, left: bool, coun
     """Lead from a method's mean rank to its name at the side."""
     reach = 0.06 * (count - 1)
     end = 1 - reach if left else count + reach
-    ours = name == ECE
+    ours = name == OURS
     colour, weight = (INK, "bold") if ours else ("#444444", "normal")
     axes.plot([rank, rank, end], [0, height, height], color=colour, linewidth=1.8 if ours else 0.9)
     label = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"

@@ -17,13 +17,16 @@ import pandas as pd
 from jinja2 import Environment, StrictUndefined, Template
 from matplotlib.figure import Figure
 
+from counterpoint_study.findings.ablation import ablation
 from counterpoint_study.findings.claims import Claims
 from counterpoint_study.findings.ranks import (
     CELL,
-    ECE,
     METRICS,
+    OURS,
+    STEPS,
     TIE,
     Contest,
+    CriticalDifference,
     can_be_tested,
     contests,
     critical_difference,
@@ -36,7 +39,12 @@ from counterpoint_study.page.styles import in_order
 from counterpoint_study.topics import Topic
 
 # The diagram of mean ranks that goes with each standing of our method.
-DIAGRAMS = {"overall": "ranks", "limited": "ranks_limited", "plotted": "ranks_plotted"}
+DIAGRAMS = {
+    "overall": "ranks",
+    "limited": "ranks_limited",
+    "plotted": "ranks_plotted",
+    "quantiles": "ranks_quantiles",
+}
 
 _WORDS = {9: "nine", 10: "ten"}
 
@@ -72,6 +80,8 @@ def write(
     pathlib.Path
         The page, `index.html`.
     """
+    steps = ablation(results)
+    results, every = results[~results["method"].isin(STEPS)], results
     table = means(results)
     methods = in_order(list(dict.fromkeys(table["method"])))
     ran = set(table.loc[table["instances"] > 0, "method"])
@@ -79,21 +89,23 @@ def write(
         raise ValueError(
             "No method ran in any cell, so there is nothing to show. See `error` in the results."
         )
-    found = topic.claims(results) if ECE in ran else None
+    found = topic.claims(results) if OURS in ran else None
     held = contests(table, methods, topic.metrics)
     tables = _tables(table, held, topic.metrics) | {
         "accuracy": accuracies.assign(difference=accuracies["accuracy"] - accuracies["paper"]),
         "paper": pd.DataFrame(topic.statements(results, table, found)),
-        "failures": _failures(results),
-        "methods": results[["method", "library"]].drop_duplicates().reset_index(drop=True),
-        **(_claim_tables(found) if found else {}),
+        "failures": _failures(every),
+        "methods": every[["method", "library"]].drop_duplicates().reset_index(drop=True),
+        **(claim_tables(found) if found else {}),
+        **({"ablation": steps.values, "ablation_changes": steps.changes} if steps else {}),
+        **({"summary": summary(table, found.overall[0].test)} if found and found.overall else {}),
     }
-    _save_tables(tables, folder / "tables")
+    save_tables(tables, folder / "tables")
     drawn = _draw(table, held, found, topic.metrics) | {f"gallery_{n}": each for n, each in galleries.items()}
     saved = {name: figures.save(figure, folder / "figures", name) for name, figure in drawn.items()}
     html = _template().render(
         topic=topic,
-        facts=_facts(results, table, command, topic),
+        facts=_facts(every, table, command, topic),
         metrics=[metric for metric in METRICS if metric.name in topic.metrics],
         claims=found,
         figures={name: b64encode(svg.encode()).decode() for name, svg in saved.items()},
@@ -133,11 +145,11 @@ def _draw(
 def _tables(table: pd.DataFrame, held: Sequence[Contest], metrics: Sequence[str]) -> dict[str, pd.DataFrame]:
     """Lay out the cells, and the mean ranks in each contest."""
     ranked = [mean_ranks(each.ranks).rename_axis("method").reset_index() for each in held]
-    tables = {"cells": table[[*CELL, "instances", "valid", "errors", *metrics]]}
+    tables = {"cells": table[[*CELL, "instances", "valid", "errors", *metrics, "batched"]]}
     return tables | dict(zip(("mean_ranks", "mean_ranks_limited"), ranked, strict=False))
 
 
-def _claim_tables(found: Claims) -> dict[str, pd.DataFrame]:
+def claim_tables(found: Claims) -> dict[str, pd.DataFrame]:
     """Lay the claims out, one table each."""
     overall, leads = found.overall, found.leads
     duels = [(match, duel) for match in found.matches for duel in match.duels]
@@ -146,7 +158,7 @@ def _claim_tables(found: Claims) -> dict[str, pd.DataFrame]:
             "over": [s.runs for s in overall],
             "methods": [len(s.test.methods) for s in overall],
             "runs": [s.test.runs for s in overall],
-            "ECE": [s.test.rank(s.ours) for s in overall],
+            OURS: [s.test.rank(s.ours) for s in overall],
             "critical difference": [s.test.difference for s in overall],
             "Friedman p": [s.test.p for s in overall],
             "first": [s.first for s in overall],
@@ -155,6 +167,7 @@ def _claim_tables(found: Claims) -> dict[str, pd.DataFrame]:
         "claim_settings": {
             "peer": [match.peer for match, _ in duels],
             "size": [match.size for match, _ in duels],
+            "explained": [f"{match.explained} of {match.asked}" for match, _ in duels],
             "cells": [match.cells for match, _ in duels],
             "cells matched by any": [match.matched for match, _ in duels],
             "setting": [duel.setting for _, duel in duels],
@@ -164,7 +177,7 @@ def _claim_tables(found: Claims) -> dict[str, pd.DataFrame]:
         },
         "claim_metrics": {
             "metric": [s.runs for s in leads],
-            "ECE": [s.test.rank(s.ours) for s in leads],
+            OURS: [s.test.rank(s.ours) for s in leads],
             "first method": [s.test.methods[0] for s in leads],
             "its rank": [s.test.mean_ranks[0] for s in leads],
             "critical difference": [s.test.difference for s in leads],
@@ -177,6 +190,28 @@ def _claim_tables(found: Claims) -> dict[str, pd.DataFrame]:
         name: pd.DataFrame(zip(*each.values(), strict=True), columns=list(each))
         for name, each in columns.items()
     }
+
+
+def summary(table: pd.DataFrame, test: CriticalDifference) -> pd.DataFrame:
+    """Give each method of a test one line: its mean rank, and its means over the cells in which it ran.
+
+    The distance is a median, because a few cells have heavy tails.
+    """
+    ran = table[(table["instances"] > 0) & table["method"].isin(test.methods)].groupby("method")
+    means_, medians = ran.mean(numeric_only=True), ran["dis_dist"].median()
+    lines = {
+        "method": test.methods,
+        "mean rank": test.mean_ranks,
+        "found of k": [means_["size"][name] for name in test.methods],
+        "actionable": [means_["act"][name] for name in test.methods],
+        "median distance": [medians[name] for name in test.methods],
+        "implausibility": [means_["impl"][name] for name in test.methods],
+        "discriminative power": [means_["dipo"][name] for name in test.methods],
+        "seconds": [means_["runtime"][name] for name in test.methods],
+        "seconds in a batch": [means_["batched"][name] for name in test.methods],
+        "instances": [int(ran["instances"].sum()[name]) for name in test.methods],
+    }
+    return pd.DataFrame(lines)
 
 
 def _failures(results: pd.DataFrame) -> pd.DataFrame:
@@ -206,7 +241,7 @@ def _facts(results: pd.DataFrame, table: pd.DataFrame, command: str, topic: Topi
         ("Instances a cell", f"up to {table['instances'].max()}"),
         ("Seed", ", ".join(str(int(seed)) for seed in seeds) or NONE),
     ]
-    shown = {name.lower() for name, _ in facts}
+    shown = {name.lower() for name, _ in facts} | {"accuracies"}
     more = {str(name): value for name, value in results.attrs.items() if str(name).lower() not in shown}
     return facts + [(name.capitalize(), _listed(value)) for name, value in more.items()]
 
@@ -234,7 +269,7 @@ def _by_place(cells: pd.DataFrame) -> list[tuple[str, pd.DataFrame, list[list[bo
     return found
 
 
-def _save_tables(tables: dict[str, pd.DataFrame], folder: Path) -> None:
+def save_tables(tables: dict[str, pd.DataFrame], folder: Path) -> None:
     """Write each table as CSV, in full, and as Markdown, rounded."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():

@@ -94,7 +94,7 @@ _ON_TABLES = (
         "bench",
         "FAT-Forensics 0.1.2",
         nested=True,
-        note="Its grid has twenty steps a number, and changes one feature or two.",
+        note="Its grid has at most 100 steps of a deviation or more, and changes one feature or two.",
     ),
     Peer("CEM", "peer_alibi", "alibi", _ALIBI, single=True),
     Peer("CEGP", "peer_alibi", "alibi", _ALIBI, single=True),

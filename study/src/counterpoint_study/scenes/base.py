@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from counterpoint.data.known import Population
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Labels, Rows
+from counterpoint_study.scenes.quantiles import Quantiles
 
 # Instances, or a method's answer to one: a data frame, or an array of images or series.
 Instances: TypeAlias = Any
@@ -51,6 +52,16 @@ class Scene(Protocol):
     @property
     def known(self) -> Population:
         """The known instances, with the model's labels."""
+        ...
+
+    @property
+    def quantiles(self) -> Quantiles:
+        """The known instances by the ranks of their numbers, to measure with another distance."""
+        ...
+
+    @property
+    def given(self) -> Instances:
+        """The known instances that methods are given: all, or a sample if the size of X is studied."""
         ...
 
     @property

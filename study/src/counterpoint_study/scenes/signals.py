@@ -17,6 +17,7 @@ from counterpoint.data.signals import signal_schema
 from counterpoint.data.types import Labels, Rows
 from counterpoint.metrics.measures import nearest_alike
 from counterpoint_study.models.training import TrainedOnArrays
+from counterpoint_study.scenes.quantiles import Quantiles
 
 MOST_KNOWN = 10_000
 """Of a larger training part, so many are known: to every method, and to every measure."""
@@ -74,6 +75,16 @@ class SignalScene:
         """The known instances as rows, with the model's labels."""
         labels = np.asarray(self.trained.model.predict(self.signals))
         return Population(self.schema, self.encode(self.signals), labels, Euclidean.of(self.rows.shape[1]))
+
+    @property
+    def given(self) -> Signals:
+        """The known instances that methods are given."""
+        return self.signals
+
+    @cached_property
+    def quantiles(self) -> Quantiles:
+        """The known instances by the ranks of their numbers, to measure with another distance."""
+        return Quantiles.of(self.known)
 
     @cached_property
     def alike(self) -> Signals:

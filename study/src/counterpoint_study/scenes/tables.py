@@ -15,19 +15,44 @@ from counterpoint.data.schema import Schema
 from counterpoint.data.types import Labels, Rows
 from counterpoint.metrics.measures import nearest_alike
 from counterpoint_study.models.training import Trained
+from counterpoint_study.scenes.quantiles import Quantiles
+
+# Which known instances are in a sample; the same for every method and seed.
+_SAMPLE_SEED = 0
 
 
 @dataclass(frozen=True)
 class TableScene:
-    """A black box for a table and the instances whose decisions are explained."""
+    """A black box for a table and the instances whose decisions are explained.
+
+    Methods are given a `share` of the known instances; the measures always use all of them.
+    """
 
     trained: Trained
     X: pd.DataFrame
+    share: float = 1.0
 
     @property
     def key(self) -> str:
         """Names the data set, the black box and what is known, for caches."""
-        return self.trained.key
+        return self.trained.key if self.share == 1 else f"{self.trained.key}-{self.share}"
+
+    @cached_property
+    def _sample(self) -> NDArray[np.intp]:
+        """Which known instances methods are given; a smaller sample is part of a larger one."""
+        count = len(self.trained.known)
+        order = np.random.default_rng(_SAMPLE_SEED).permutation(count)
+        return np.sort(order[: max(1, round(self.share * count))])
+
+    @property
+    def given(self) -> pd.DataFrame:
+        """The known instances that methods are given."""
+        return self.trained.known.iloc[self._sample]
+
+    @property
+    def given_labels(self) -> Any:
+        """The true labels of those, for peers that ask for them."""
+        return self.trained.data.y_train.iloc[self._sample]
 
     @property
     def schema(self) -> Schema:
@@ -55,6 +80,11 @@ class TableScene:
         """All known instances, with the model's labels."""
         rows = self.encode(self.trained.known)
         return Population.of(self.schema, rows, np.asarray(self.trained.model.predict(self.trained.known)))
+
+    @cached_property
+    def quantiles(self) -> Quantiles:
+        """The known instances by the ranks of their numbers, to measure with another distance."""
+        return Quantiles.of(self.known)
 
     @cached_property
     def alike(self) -> pd.DataFrame:

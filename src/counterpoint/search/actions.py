@@ -1,0 +1,106 @@
+"""Actions: which features a row changes, and which way.
+
+Two answers that raise the income are one action with two values. A person who reads them wants other actions
+first, so candidates are compared by action before they are compared by value.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from counterpoint._util.duplicates import distinct
+from counterpoint.data.distance import changed
+from counterpoint.data.types import Indices, Mask, Row, Rows
+from counterpoint.search.grouped import before_each
+from counterpoint.search.task import Task
+
+# How a feature changes, beside up (1) and down (-1).
+OTHER_CATEGORY = 2.0
+GOES_MISSING = 3.0
+NO_LONGER_MISSING = 4.0
+
+
+def directions(rows: Rows, x: Rows, is_category: Mask) -> Rows:
+    """Tell for each cell how it changes: 0 for not at all, 1 and -1 for up and down, 2 for another category.
+
+    Examples
+    --------
+    >>> directions(np.array([[3.0, 1.0], [1.0, 0.0]]), np.array([2.0, 0.0]), np.array([False, True]))
+    array([[ 1.,  2.],
+           [-1.,  0.]])
+    """
+    with np.errstate(invalid="ignore"):  # an immutable number can be infinite
+        ways = np.where(changed(rows, x), np.where(is_category, OTHER_CATEGORY, np.sign(rows - x)), 0.0)
+    missing = np.isnan(ways)
+    if missing.any():
+        ways[missing] = np.where(np.isnan(rows), GOES_MISSING, NO_LONGER_MISSING)[missing]
+    return ways
+
+
+def is_minimal(ways: Rows) -> Mask:
+    """Tell which of some candidates have an action that holds no other candidate's action and more.
+
+    `ways` are directions of several instances: instance × candidate × feature.
+
+    Examples
+    --------
+    >>> is_minimal(np.array([[[1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]]]))
+    array([[ True, False,  True]])
+    """
+    kinds = [value for value in np.unique(ways) if value != 0]
+    parts = np.concatenate([ways == kind for kind in kinds] or [ways != 0], axis=2).astype(np.float32)
+    counts = parts.sum(axis=2)
+    holds = (parts @ parts.swapaxes(1, 2) == counts[:, None]) & (counts[:, :, None] > counts[:, None])
+    return np.asarray(~holds.any(axis=2))
+
+
+def action_ids(task: Task, rows: Rows, instance: Indices) -> Indices:
+    """Give each action of an instance a number, and return those of the rows."""
+    free = np.flatnonzero(task.free)
+    ranks = task.rules.ranks
+    ways = directions(ranks(rows)[:, free], ranks(task.home)[:, free][instance], task.is_category[free])
+    return distinct(ways, instance, np.arange(len(rows)))[1]
+
+
+def cheapest_actions(price: Row, action: Indices, instance: Indices, count: int) -> Indices:
+    """Find the indices of the cheapest rows of each instance, of as many different actions as there are.
+
+    The cheapest row of each action comes first, then the second of each, and so on.
+
+    Examples
+    --------
+    >>> cheapest_actions(np.array([1.0, 2.0, 9.0]), np.array([0, 0, 1]), np.array([0, 0, 0]), 2)
+    array([0, 2])
+    """
+    by_price = np.lexsort([price, action])
+    turn = np.empty(len(price), dtype=np.intp)
+    turn[by_price] = before_each(action[by_price])
+    order = np.lexsort([price, turn, instance])
+    return np.asarray(order[before_each(instance[order]) < count])
+
+
+def holds_another(task: Task, rows: Rows, instance: Indices) -> Mask:
+    """Tell which rows hold all changes of another row of their instance, value for value, and more.
+
+    Meant for few rows per instance: it looks at all pairs.
+    """
+    differs = task.changed(rows, instance)
+    counts = differs.sum(axis=1)
+    one, other = _pairs(instance)
+    fewer = counts[other] < counts[one]
+    one, other = one[fewer], other[fewer]
+    same = ((rows[one] == rows[other]) | (np.isnan(rows[one]) & np.isnan(rows[other]))) | ~differs[other]
+    holds = np.zeros(len(rows), dtype=np.bool_)
+    holds[one[same.all(axis=1)]] = True
+    return holds
+
+
+def _pairs(instance: Indices) -> tuple[Indices, Indices]:
+    """Find all pairs of rows of the same instance; the instances are sorted."""
+    sizes = np.bincount(instance)
+    starts = np.cumsum(sizes) - sizes
+    parts = [np.divmod(np.arange(size * size), max(1, size)) for size in sizes.tolist()]
+    none = np.empty(0, dtype=np.intp)
+    one = np.concatenate([none, *(start + part[0] for start, part in zip(starts, parts, strict=True))])
+    other = np.concatenate([none, *(start + part[1] for start, part in zip(starts, parts, strict=True))])
+    return one, other

@@ -1,0 +1,200 @@
+"""Settling: what is left to do on the few rows that may become answers.
+
+A settled row has no change that can be undone alone without losing the flip, and no number that could be
+written with fewer digits at hardly more change. Each round tries all single steps of all rows at once, and
+takes the best one of each row that flips, until no step does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
+from counterpoint.search.task import Derived, Question, Task
+
+# A rounder value may change a feature by this much more, or by this much less.
+MORE, LESS = 0.05, 0.25
+
+# Numbers are rounded to at most this many digits; floats hold 15.
+DIGITS = 15
+
+# Several changes that can each be undone alone are undone together, in this many sizes.
+SIZES = 8
+
+# The most rounds; most rows need one or two. A row that needs more is not settled.
+ROUNDS = 4
+
+
+class Steps(NamedTuple):
+    """Candidates for the next step of rows.
+
+    `origins` are the rows that they would replace, `feature` is what they undo or round (-1 for several), and
+    `worth` says how much they are wanted.
+    """
+
+    rows: Rows
+    origins: Indices
+    feature: Indices
+    worth: Row
+
+    def best(self, flips: Mask) -> Indices:
+        """Find the most wanted flipping step of each row that has one."""
+        found = np.flatnonzero(flips)
+        order = found[np.lexsort([-self.worth[found], self.origins[found]])]
+        return np.asarray(order[np.unique(self.origins[order], return_index=True)[1]])
+
+    def mask(self, among: Mask, shape: tuple[int, ...]) -> Mask:
+        """Tell which cells some of the steps are about."""
+        mask = np.zeros(shape, dtype=np.bool_)
+        mask[self.origins[among], self.feature[among]] = True
+        return mask
+
+
+def settle(
+    task: Task, rows: Rows, instance: Indices, finders: Indices
+) -> Generator[Question, Labels, Question]:
+    """Undo needless changes and round numbers; returns the rows that are settled, and their instances.
+
+    `finders` tell whom what is found is credited to, per row.
+    """
+    rows, active = task.acting(rows, instance).copy(), np.arange(len(rows))
+    loose, open_ = np.zeros(rows.shape, dtype=np.bool_), np.ones(rows.shape, dtype=np.bool_)
+    for _ in range(ROUNDS):
+        undo, round_ = undone(task, rows, instance, active), rounder(task, rows, instance, active, open_)
+        both = _undone_together(task, rows, instance, loose)
+        steps = Steps(*(np.concatenate(parts) for parts in zip(undo, round_, both, strict=True)))
+        if not len(steps.rows):
+            active = active[:0]
+            break
+        question = Derived.of(steps.rows, instance[steps.origins], finders[steps.origins])
+        flips = task.flips((yield question))
+        best = steps.best(flips)
+        active = steps.origins[best]
+        rows[active] = steps.rows[best]
+        loose = undo.mask(flips[: len(undo.rows)], rows.shape) & task.changed(rows, instance)
+        # A number is rounded once, and again only after a change was undone.
+        rounding = slice(len(undo.rows), len(undo.rows) + len(round_.rows))
+        open_ &= round_.mask(flips[rounding], rows.shape)
+        is_rounded = (best >= rounding.start) & (best < rounding.stop)
+        open_[active[~is_rounded]] = True
+        open_[active[is_rounded], steps.feature[best[is_rounded]]] = False
+    settled = np.setdiff1d(np.arange(len(rows)), active)
+    return Question(rows[settled], instance[settled])
+
+
+def undone(task: Task, rows: Rows, instance: Indices, active: Indices) -> Steps:
+    """Undo each single change of the active rows that have several; expensive ones are wanted more."""
+    differs = task.changed(rows[active], instance[active])
+    row, feature = np.nonzero(differs & (differs.sum(axis=1) > 1)[:, None])
+    origin, each = active[row], np.arange(len(row))
+    price = task.prices(rows[origin], instance[origin])[each, feature]
+    steps = rows[origin]
+    steps[each, feature] = task.home[instance[origin], feature]
+    steps = task.repaired(steps, instance[origin])
+    # What a link between columns asks for cannot be undone alone.
+    undo = np.flatnonzero(task.changed(steps, instance[origin]).sum(axis=1) < differs.sum(axis=1)[row])
+    return Steps(steps[undo], origin[undo], feature[undo], (DIGITS + 1 + price / (1 + price))[undo])
+
+
+def _undone_together(task: Task, rows: Rows, instance: Indices, loose: Mask) -> Steps:
+    """Undo several changes at once that can each be undone alone: the more, the better."""
+    parts = [
+        _prefixes(rows[one], task.home[instance[one]], loose[one], one)
+        for one in np.flatnonzero(loose.sum(axis=1) > 1).tolist()
+    ]
+    none = np.empty(0, dtype=np.intp)
+    parts.append(Steps(rows[:0], none, none, np.empty(0)))
+    return Steps(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _prefixes(row: Row, home: Row, loose: Mask, origin: int) -> Steps:
+    features = np.flatnonzero(loose)
+    sizes = np.unique(np.linspace(2, len(features), SIZES).astype(np.intp))
+    steps = np.repeat(row[None], len(sizes), axis=0)
+    for step, size in zip(steps, sizes, strict=True):
+        step[features[:size]] = home[features[:size]]
+    return Steps(
+        steps, np.full(len(sizes), origin), np.full(len(sizes), -1), (DIGITS + 1 + sizes).astype(float)
+    )
+
+
+def rounder(task: Task, rows: Rows, instance: Indices, active: Indices, open_: Mask) -> Steps:
+    """Give changed numbers of the active rows fewer digits: the fewer, the better, then the less change."""
+    own = task.home[instance[active]]
+    numbers = task.changed(rows[active], instance[active]) & ~task.is_coded & open_[active]
+    numbers &= np.isfinite(rows[active]) & np.isfinite(own)
+    row, feature = np.nonzero(numbers)
+    value, home = rows[active[row], feature], own[row, feature]
+    found, cell, digits = _fewer_digits(value, home)
+    origin, feature, each = active[row[cell]], feature[cell], np.arange(len(cell))
+    steps = rows[origin]
+    steps[each, feature] = found
+    # Where steps, ranges or the column's type do not allow the rounder value, there is none.
+    steps = task.project(steps, instance[origin]).rows
+    same = steps[each, feature] == found
+    more = np.abs(found - home[cell]) / np.abs(value[cell] - home[cell])
+    return Steps(steps[same], origin[same], feature[same], (DIGITS - digits - more / 10)[same])
+
+
+def _fewer_digits(value: Row, home: Row) -> tuple[Row, Indices, Row]:
+    """Find the values with fewer digits next to given ones: the values, whose they are, and their digits."""
+    least = digits_of(value)
+    found, cell, digits = [np.empty(0)], [np.empty(0, dtype=np.intp)], [np.empty(0)]
+    size = np.abs(value - home)
+    for kept in range(1, int(least.max(initial=1))):
+        some = np.flatnonzero(least > kept)
+        below, above = neighbours_with_digits(value[some], kept)
+        for near in (below, above):
+            change = (near - home[some]) * np.sign(value[some] - home[some])
+            allowed = (change > (1 - LESS) * size[some]) & (change <= (1 + MORE) * size[some])
+            found.append(near[allowed])
+            cell.append(some[allowed])
+            digits.append(np.full(int(allowed.sum()), float(kept)))
+    return np.concatenate(found), np.concatenate(cell), np.concatenate(digits)
+
+
+def neighbours_with_digits(value: Row, digits: int) -> tuple[Row, Row]:
+    """Find the next values below and above that have at most this many digits.
+
+    Examples
+    --------
+    >>> neighbours_with_digits(np.array([8075.0, -123.0]), 2)
+    (array([8000., -130.]), array([8100., -120.]))
+    """
+    power = np.floor(np.log10(np.where(value == 0, 1.0, np.abs(value)))) - digits + 1
+    scaled = _times_power_of_ten(value, -power)
+    nearest = np.rint(scaled)
+    # What is a whole number but for rounding is not rounded further.
+    whole = np.abs(scaled - nearest) <= 1e-9 * np.maximum(1.0, np.abs(nearest))
+    below, above = np.where(whole, nearest, np.floor(scaled)), np.where(whole, nearest, np.ceil(scaled))
+    return _times_power_of_ten(below, power), _times_power_of_ten(above, power)
+
+
+def digits_of(value: Row) -> NDArray[np.intp]:
+    """Count the digits of numbers, without zeros at their ends.
+
+    Examples
+    --------
+    >>> digits_of(np.array([8000.0, 8075.0, 0.25, -2392.33, 0.0]))
+    array([1, 4, 2, 6, 1])
+    """
+    digits = np.full(len(value), DIGITS, dtype=np.intp)
+    left = np.flatnonzero(np.isfinite(value))
+    for count in range(1, DIGITS):
+        below, _ = neighbours_with_digits(value[left], count)
+        same = below == value[left]
+        digits[left[same]] = count
+        left = left[~same]
+    return digits
+
+
+def _times_power_of_ten(value: Row, power: Row) -> Row:
+    """Multiply by ten to a power so that decimal fractions come out as they are written."""
+    with np.errstate(over="ignore"):
+        return np.asarray(
+            np.where(power >= 0, value * 10.0 ** np.maximum(power, 0), value / 10.0 ** -np.minimum(power, 0))
+        )
