@@ -66,11 +66,11 @@ __version__ = "0.1.0"
 __all__ = [
     "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SPARSE", "VARIED", "Autoencoder", "Between",
     "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost", "DamagedError", "Ensemble",
-    "Evolution", "Explainer", "Explanation", "Explanations", "Feature", "Guided", "Identity", "IncompleteError",
-    "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss", "Neighbours", "OnnxModel",
-    "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema", "Search", "Selection",
-    "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate", "explain",
-    "implies", "load", "save", "testing",
+    "Evolution", "Explainer", "Explanation", "Explanations", "Feature", "Guided", "Identity",
+    "IncompleteError", "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss", "Neighbours",
+    "OnnxModel", "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema", "Search",
+    "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate",
+    "explain", "implies", "load", "save", "testing",
 ]
 # fmt: on
 

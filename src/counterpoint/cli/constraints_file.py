@@ -67,8 +67,8 @@ def _general(path: Path, content: Mapping[str, Any]) -> Limits:
     """Read what is not about a single column."""
     if not isinstance(content.get("onehot", True), bool):
         raise InputError(
-            f"{path}: onehot must be true or false, got {short(content['onehot'])}. The columns of a group are "
-            f"listed in columns.NAME.onehot."
+            f"{path}: onehot must be true or false, got {short(content['onehot'])}. The columns of a group "
+            f"are listed in columns.NAME.onehot."
         )
     missing, most = content.get("missing"), content.get("max_changes")
     if missing not in (None, "keep", "allow"):
