@@ -477,27 +477,25 @@ def test_a_link_in_a_circle_is_refused(explain, capsys):
 
 @pytest.fixture
 def identified(here):
-    """Give every known row an identifier that the model looks at, so that answers are known rows."""
-    known = pd.read_csv("known.csv").assign(name=lambda each: [f"person {i}" for i in each.index])
+    """Make known rows that differ in their identifier only, so that an answer must be one of them."""
+    known = pd.concat([pd.read_csv("known.csv")[:1]] * 60, ignore_index=True).drop(columns="decision")
+    known["name"] = [f"person {i}" for i in known.index]
     known.to_csv("named.csv", index=False)
-    known[known["decision"] == "refused"].drop(columns="decision")[:4].to_csv("few.csv", index=False)
-    granted = known.loc[known["decision"] == "granted", "name"].tolist()
+    known[::20].to_csv("few.csv", index=False)
     Path("named.py").write_text(
-        f"import numpy as np\nYES = {granted}\n"
-        "def decide(t):\n    return np.where(t['name'].isin(YES), 'granted', 'refused')\n"
+        "import numpy as np\n"
+        "def decide(t):\n    return np.where(t['name'].str.endswith('7'), 'granted', 'refused')\n"
     )
 
 
 def test_answers_that_are_known_rows_with_their_identifier_are_warned_about(explain, identified, capsys):
-    fixed = ["--immutable", "age,amount,duration,job,sex"]
-    ask = ["--rows", "few.csv", "--setting", "plausible", "-k", "2"]
-    assert explain(*ask, model="named:decide", data="named.csv") in (0, 1)
+    assert explain("--rows", "few.csv", "-k", "2", model="named:decide", data="named.csv", target="") in (
+        0,
+        1,
+    )
     said = capsys.readouterr().err
-    assert "known row" in said
-    assert "'name' looks like an identifier" in said
+    assert "6 answers are known rows in full, and 'name' looks like an identifier" in said
     assert "--drop" in said
-    explain(*ask, *fixed, model="named:decide", data="named.csv")
-    assert "looks like an identifier" not in capsys.readouterr().err
 
 
 def test_no_warning_without_an_identifier(explain, capsys):

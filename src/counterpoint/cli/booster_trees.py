@@ -35,6 +35,8 @@ def check_lightgbm(text: str) -> None:
     for number, tree in enumerate(trees):
         _check_lightgbm_tree(_fields(tree.split("\nend of trees")[0]), number, features)
     _check_sizes(text, _fields(head))
+    if "\nparameters:\n" in text and "\nend of parameters" not in text:
+        raise ValueError("it is cut off: the end of its parameters is missing")
     # LightGBM looks for the name of a parameter that it does not know for ever.
     for line in text.partition("\nparameters:\n")[2].partition("\nend of parameters")[0].split("\n"):
         if line and not re.fullmatch(r"\[[a-z0-9_]+: .*\]", line):
