@@ -5,7 +5,10 @@ BIN := .venv/bin
 # Exactly this one, before anything that needs torch: a range alone may pull gigabytes of GPU packages.
 TORCH := torch==2.13.0
 
-.PHONY: demo test lint types tests aeon scale docs study clean
+# Nothing newer than what the tests have passed with.
+INSTALL := pip install --quiet --constraint constraints.txt
+
+.PHONY: demo test lint types tests aeon scale docs study soak clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -27,9 +30,9 @@ tests: .venv/dev
 aeon: .venv-aeon/ready
 	.venv-aeon/bin/python -m pytest --quiet tests/model/test_aeon.py
 
-.venv-aeon/ready: pyproject.toml
+.venv-aeon/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-aeon
-	.venv-aeon/bin/pip install --quiet --editable . aeon==1.6.0 pytest
+	.venv-aeon/bin/$(INSTALL) --editable . aeon==1.6.0 pytest
 	touch $@
 
 # Ray and Spark are large, so each has an environment of its own; Dask is part of `make test`. Spark needs Java
@@ -49,19 +52,24 @@ scale: .venv-ray/ready .venv-spark/ready
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
-.venv/demo: .venv/bin/python pyproject.toml
-	$(BIN)/pip install --quiet --editable '.[datasets]'
+.venv/demo: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/$(INSTALL) --editable '.[datasets]'
 	touch $@
 
-.venv/study: .venv/bin/python pyproject.toml study/pyproject.toml
-	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[cli,dask,torch]' --editable ./study
+.venv/study: .venv/bin/python pyproject.toml study/pyproject.toml constraints.txt
+	$(BIN)/$(INSTALL) $(TORCH)
+	$(BIN)/$(INSTALL) --editable '.[cli,dask,torch]' --editable ./study
 	touch $@
 
-.venv/dev: .venv/bin/python pyproject.toml study/pyproject.toml
-	$(BIN)/pip install --quiet $(TORCH)
-	$(BIN)/pip install --quiet --editable '.[dev]' --editable ./study
+.venv/dev: .venv/bin/python pyproject.toml study/pyproject.toml constraints.txt
+	$(BIN)/$(INSTALL) $(TORCH)
+	$(BIN)/$(INSTALL) --editable '.[dev]' --editable ./study
 	touch $@ .venv/demo .venv/study
+
+# Hours of trials that look for what no other test thought of; docs/reliability.md says what is tried. A part of
+# it: make soak SOAK="--share 0.01", or SOAK="fuzz --cases 100". A short slice is part of `make test`.
+soak: .venv/dev
+	$(BIN)/python -m soak $(SOAK)
 
 # The documentation as pages in site/; its pictures are drawn by docs/pictures.py.
 docs: .venv/dev

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from counterpoint import datasets as datasets
     from counterpoint import scale as scale
     from counterpoint import testing as testing
+    from counterpoint._util.damage import DamagedError
     from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
     from counterpoint.data.constraint import Constraint, ConstraintKind
     from counterpoint.data.costs import Cost
@@ -65,17 +66,18 @@ __version__ = "0.1.0"
 # fmt: off
 __all__ = [
     "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SPARSE", "VARIED", "Autoencoder", "Between",
-    "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost", "Ensemble", "Evolution",
-    "Explainer", "Explanation", "Explanations", "Feature", "Guided", "Identity", "IncompleteError",
-    "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss", "Neighbours", "OnnxModel",
-    "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema", "Search", "Selection",
-    "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate", "explain",
-    "implies", "load", "save", "scale", "testing",
+    "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost", "DamagedError", "Ensemble",
+    "Evolution", "Explainer", "Explanation", "Explanations", "Feature", "Guided", "Identity",
+    "IncompleteError", "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss", "Neighbours",
+    "OnnxModel", "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema", "Search",
+    "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate",
+    "explain", "implies", "load", "save", "scale", "testing",
 ]
 # fmt: on
 
 # Where each public name lives. It is imported when it is first used, so that `import counterpoint` is quick.
 _NAMES = {
+    "_util.damage": "DamagedError",
     "codecs": "Autoencoder Codec Identity Kernel PCA",
     "data.costs": "Cost",
     "data.constraint": "Constraint ConstraintKind",

@@ -17,7 +17,10 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint._util.archive import read_array
 from counterpoint._util.atomic import replacing
+from counterpoint._util.damage import DamagedError, check_size
+from counterpoint._util.short_text import one_line
 from counterpoint.codecs import PCA, Autoencoder, Codec, Identity, Kernel
 from counterpoint.data import plain as storage
 from counterpoint.data.distance import Distance, Euclidean
@@ -25,6 +28,7 @@ from counterpoint.data.known import Population
 from counterpoint.data.problems import listed
 from counterpoint.data.schema import Schema
 from counterpoint.data.search_distance import Judge, Mixed
+from counterpoint.data.stored import check_codec, check_known, check_parameters
 from counterpoint.data.types import Labels, Rows
 from counterpoint.explainers import Explainer
 from counterpoint.explainers.fitting import Fitted
@@ -142,7 +146,12 @@ def load(
     computed = _follows(path, saved.schema, follows)
     view = saved.view(path, codec)
     asked = _asked(saved.known.rows)
-    example = view.decode(asked, _nowhere(view), np.zeros(len(asked), dtype=np.intp))
+    try:
+        example = view.decode(asked, _nowhere(view), np.zeros(len(asked), dtype=np.intp))
+    except Exception as error:
+        if saved.codec == OWN:
+            raise
+        raise _unreadable(path, error) from error
     blackbox = BlackBox(model, view, example)
     _check_model(blackbox.about(_nowhere(view)).predict(asked), saved.said)
     return saved.explainer.keep(Fitted(blackbox, saved.known, rule, follows=computed))
@@ -223,26 +232,41 @@ def _read(path: Path) -> _Saved:
     with path.open("rb") as file:
         try:
             with ZipFile(file) as archive:
+                check_size(archive.getinfo(TEXT).file_size, path.stat().st_size, TEXT)
                 meta = json.loads(archive.read(TEXT))
-                members = [name for name in archive.namelist() if name.endswith(".npy")]
-                arrays = {name[: -len(".npy")]: _array(archive, name) for name in members}
-            ours = meta["format"] == FORMAT
+                _check_format(path, meta)
+                names = _needed(archive, meta["codec"])
+                sizes = sum(archive.getinfo(f"{name}.npy").file_size for name in names)
+                check_size(sizes, path.stat().st_size, "its arrays")
+                arrays = {name: read_array(archive, f"{name}.npy") for name in names}
+        except _VersionError:
+            raise
         except Exception as error:  # a damaged zip can raise anything
             raise _unreadable(path, error) from error
-    if not ours:
-        raise _unreadable(path, f"its format is {meta['format']!r}")
-    if meta.get("version") != VERSION:
-        raise ValueError(
-            f"{path} has format version {meta.get('version')}, but this counterpoint reads {VERSION}. "
-            f"Load it with the version that saved it, or fit and save again."
-        )
     return _restore(path, meta, arrays)
 
 
-def _array(archive: ZipFile, name: str) -> NDArray[Any]:
-    with archive.open(name) as member:
-        read: Any = np.lib.format.read_array
-        return np.asarray(read(member, allow_pickle=False))
+def _check_format(path: Path, meta: Any) -> None:
+    if meta["format"] != FORMAT:
+        raise DamagedError(f"its format is {meta['format']!r}")
+    if meta.get("version") != VERSION:
+        raise _VersionError(
+            f"{path} has format version {meta.get('version')}, but this counterpoint reads {VERSION}. "
+            f"Load it with the version that saved it, or fit and save again."
+        )
+
+
+class _VersionError(ValueError):
+    """A file is of another version of Counterpoint."""
+
+
+def _needed(archive: ZipFile, codec: Plain) -> list[str]:
+    """List the arrays to read; what else is in the file is left alone."""
+    names = ["rows", "labels", *(f"distance.{field.name}" for field in fields(Distance))]
+    if codec is None:
+        return names
+    learned = [name for name in archive.namelist() if name.startswith("codec.") and name.endswith(".npy")]
+    return [*names, "said", *(name.removesuffix(".npy") for name in learned)]
 
 
 def _restore(path: Path, meta: dict[str, Plain], arrays: dict[str, NDArray[Any]]) -> _Saved:
@@ -258,7 +282,8 @@ def _restore(path: Path, meta: dict[str, Plain], arrays: dict[str, NDArray[Any]]
         latent = schema if codec is None else storage.schema_from_plain(meta["latent"])
         if codec is not None:
             distance = Euclidean(**scales)
-        _check_shapes(latent, rows, labels, distance)
+        check_known(latent, rows, labels, distance)
+        check_codec(schema, arrays)
         known = Population(latent, rows, labels, distance)
         said = _asked(labels) if codec is None else arrays["said"]
         return _Saved(explainer, schema, known, bool(meta["rule"]), said, codec)
@@ -268,19 +293,9 @@ def _restore(path: Path, meta: dict[str, Plain], arrays: dict[str, NDArray[Any]]
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, why: object) -> ValueError:
-    return ValueError(f"{path} is not a saved explainer, or it is damaged: {why or type(why).__name__}.")
-
-
-def _check_shapes(schema: Schema, rows: Rows, labels: Labels, distance: Distance) -> None:
-    """Raise an error for arrays that do not belong together."""
-    width = len(schema.features)
-    if rows.ndim != 2 or rows.shape[1] != width or rows.dtype != np.float64 or not len(rows):
-        raise ValueError(f"its known instances have shape {rows.shape} of {rows.dtype} for {width} features")
-    if labels.ndim not in (1, 2) or len(labels) != len(rows):
-        raise ValueError(f"it has {len(rows)} known instances, but labels of shape {labels.shape}")
-    if distance.weight.shape != (width,) or distance.median.shape != (width,):
-        raise ValueError(f"its distance is not of {width} features")
+def _unreadable(path: Any, why: object) -> DamagedError:
+    said = one_line(str(why), 300).rstrip(". ") or type(why).__name__
+    return DamagedError(f"{path} is not a saved explainer, or it is damaged: {said}.")
 
 
 def _check_model(labels: Labels, expected: Labels) -> None:
@@ -349,7 +364,9 @@ def _from_plain(plain: Plain) -> Any:
         return plain
     if "class" in plain:
         kind = _find_class(*plain["class"])
-        return kind(**{name: _from_plain(value) for name, value in plain["parameters"].items()})
+        parameters = {name: _from_plain(value) for name, value in plain["parameters"].items()}
+        check_parameters(kind, parameters)
+        return kind(**parameters)
     ((tag, content),) = plain.items()
     if tag in ("list", "tuple"):
         parts = [_from_plain(part) for part in content]

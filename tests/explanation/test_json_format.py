@@ -1,10 +1,13 @@
 """Answers survive a trip through JSON."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from made_up_answers import CASES, PEOPLE, ROWS, explain, nothing
 
+from counterpoint._util.damage import DamagedError
 from counterpoint.data.schema import Schema
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
@@ -44,7 +47,43 @@ def test_wrong_text_is_refused():
         Explanation.from_json(Explanations([explain(), explain()]).to_json())
     with pytest.raises(ValueError, match=r"version 99, expected 4.*explain again"):
         Explanation.from_json(explain().to_json().replace('"version": 4', '"version": 99'))
-    with pytest.raises(ValueError, match="version None"):
+    with pytest.raises(DamagedError, match="it is not a JSON object"):
         Explanations.from_json("[1, 2]")
     with pytest.raises(ValueError, match="Not valid JSON"):
         Explanations.from_json("found.json")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels": {"dtype": "<U1000000000", "shape": [3], "values": ["good"] * 3}},
+        {"labels": {"dtype": "O", "shape": [3], "values": ["good"] * 3}},
+        {"labels": {"dtype": "<U4", "shape": [10**12], "values": ["good"] * 3}},
+        {"decision": {"dtype": "V1000000000", "shape": [1], "values": ["bad"]}},
+        {"rows": [[1.0] * 5]},
+        {"rows": [[1e9] * 5] * 3},
+        {"x": []},
+        {"distance": [1.0]},
+        {"items": 7},
+        {"model": ["many", 3]},
+        {"instances": ["a", "b"]},
+        {"schema": {"kind": "pandas"}},
+    ],
+)
+def test_damage_is_one_error(change):
+    plain = json.loads(explain().to_json()) | change
+    with pytest.raises(DamagedError, match="or it is damaged"):
+        Explanation.from_json(json.dumps(plain))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"version": ' + "9" * 5_000 + "}", "null", ""])
+def test_texts_that_are_no_answers(text):
+    with pytest.raises(DamagedError):
+        Explanations.from_json(text)
+
+
+def test_a_column_that_claims_gigabytes_per_cell_is_refused():
+    plain = json.loads(CASES["array"].to_json())
+    plain["schema"]["dtypes"] = [{"numpy": "<U500000000"}] * 2
+    with pytest.raises(DamagedError, match="would need"):
+        Explanation.from_json(json.dumps(plain))

@@ -1,21 +1,30 @@
-"""Atomic writes: nobody ever sees half a file."""
+"""Atomic writes: nobody ever sees half a file.
+
+A file that is replaced keeps its permissions, and one that nobody may write to is not replaced. A link is
+followed: what it leads to is replaced, and the link stays.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
+_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Write a file under a temporary name, and rename it when it is complete.
 
-    An existing file is kept until then, also if writing fails. The folder must exist.
+    An existing file is kept until then, also if writing fails. The folder must exist. If the path is a link,
+    what it leads to is replaced.
 
     Examples
     --------
@@ -26,6 +35,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     ...     (Path(folder) / "greeting").read_bytes()
     b'hello'
     """
+    path = destination(path)
+    check_writable(path)
     draft = draft_of(path)
     try:
         with draft.open("xb") as file:
@@ -55,13 +66,35 @@ def put_in_place(drafts: Mapping[Path, Path]) -> None:
     >>> path.read_text(), draft.exists()
     ('hello', False)
     """
-    for draft in drafts.values():
+    for path, draft in drafts.items():
+        check_writable(path)
         with draft.open("rb+") as file:
             os.fsync(file.fileno())
     for path, draft in drafts.items():
+        if path.exists():
+            draft.chmod(stat.S_IMODE(path.stat().st_mode))
         draft.replace(path)
     for folder in {path.parent for path in drafts}:
         sync_folder(folder)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse to replace a file that nobody may write to, or not this user.
+
+    Renaming needs permission to change the folder only. But whoever made a file read-only wants to keep it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "kept"
+    >>> path.touch(mode=0o444)
+    >>> check_writable(path)
+    Traceback (most recent call last):
+        ...
+    PermissionError: [Errno 13] it is read-only, so it is not replaced: ...
+    """
+    if path.exists() and not (path.stat().st_mode & _WRITE and os.access(path, os.W_OK)):
+        raise PermissionError(errno.EACCES, "it is read-only, so it is not replaced", str(path))
 
 
 def sync_folder(folder: Path) -> None:

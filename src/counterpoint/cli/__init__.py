@@ -43,8 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = next((each for each in arguments if not each.startswith("-")), None)
     options = parser(command).parse_args(arguments)
     from counterpoint.cli.errors import Exit, exit_of, sentence
-    from counterpoint.cli.terminal import close_stdout, flush, tell
+    from counterpoint.cli.terminal import close_stdout, flush, open_standard_streams, tell
 
+    open_standard_streams()
     try:
         with warnings.catch_warnings():
             if not options.debug:

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from counterpoint.cli.errors import InputError, need
+from counterpoint.cli.trial import try_to_open
 from counterpoint.model.adapters import outputs
 
 
@@ -81,6 +82,7 @@ class ProbableBooster(Booster):
 def open_xgboost(path: Path, classes: Sequence[str] | None) -> Booster:
     """Open a file of `Booster.save_model` or `XGBClassifier.save_model`."""
     xgboost = need("xgboost", "An XGBoost model", "xgboost")
+    try_to_open(path, "xgboost")
     booster = xgboost.Booster(model_file=str(path))
     learner = json.loads(booster.save_config())["learner"]
     goal = learner["objective"]["name"]
@@ -106,6 +108,7 @@ def open_xgboost(path: Path, classes: Sequence[str] | None) -> Booster:
 def open_lightgbm(path: Path, classes: Sequence[str] | None) -> Booster:
     """Open a file of `Booster.save_model`."""
     lightgbm = need("lightgbm", "A LightGBM model", "lightgbm")
+    try_to_open(path, "lightgbm")
     booster = lightgbm.Booster(model_file=str(path))
     goal = booster.dump_model()["objective"].split()[0]
     names = tuple(booster.feature_name())

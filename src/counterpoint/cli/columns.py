@@ -44,7 +44,8 @@ class Columns:
 
     def take(self, table: pd.DataFrame, aside: Sequence[str] = ()) -> pd.DataFrame:
         """Take the features of a table; what else it holds must be known: left out, or kept aside."""
-        unknown = [name for name in table if name not in (*self.features, *self.left_out, *aside)]
+        fine = {*self.features, *self.left_out, *aside}
+        unknown = [name for name in table if name not in fine]
         missing = [name for name in self.features if name not in table]
         if missing or unknown:
             parts = [f"lack the features {missing}"] if missing else []
@@ -61,8 +62,8 @@ def _ordered(given: list[str], names: tuple[str, ...]) -> tuple[str, ...]:
     by_name = plain | {str(name): name for name in given}
     if len(names) == len(given) and set(names) <= by_name.keys():
         return tuple(by_name[name] for name in names)
-    missing = [name for name in names if name not in by_name]
-    extra = [name for name in given if str(name) not in names and str(name).replace(" ", "_") not in names]
+    missing, fine = [name for name in names if name not in by_name], set(names)
+    extra = [name for name in given if str(name) not in fine and str(name).replace(" ", "_") not in fine]
     parts = [f"the model knows {missing}, which --data lacks"] if missing else []
     parts += [f"--data has {extra}, which the model does not know"] if extra else []
     cure = f"if {extra[0]!r} is the label, add --target {extra[0]}; " if extra else ""

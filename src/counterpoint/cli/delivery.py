@@ -52,6 +52,7 @@ def deliver(
     groups: tuple[str, ...],
     *others: Output,
     rows: int | None = None,
+    raw: bool = False,
 ) -> None:
     """Hand parts to outputs; files are put in their indices when all of them are whole.
 
@@ -62,7 +63,7 @@ def deliver(
     delivered = 0
     try:
         with ExitStack() as stack:
-            opening = map(opened, drafts.values(), endings, repeat(groups))
+            opening = map(opened, drafts.values(), endings, repeat(groups), repeat(raw))
             outputs = [*map(stack.enter_context, opening), *others]
             for part in parts:
                 delivered += len(part.explanations)

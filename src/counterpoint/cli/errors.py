@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
+from counterpoint._util.short_text import cut, one_line, short
 from counterpoint.datasets import DatasetError
 from counterpoint.explainers.run import IncompleteError
 from counterpoint.model.blackbox import ModelError
@@ -74,17 +76,23 @@ def sentence(error: BaseException) -> str:
     if code is Exit.STOPPED:
         return "stopped. Finished parts are kept; the same command goes on where it was."
     if isinstance(error, SystemExit):
-        return (
-            f"The model called sys.exit({error.code!r}), which ends the run; it must return labels instead."
-        )
+        called = f"sys.exit({short(error.code)})"
+        return f"The model called {called}, which ends the run; it must return labels instead."
     if isinstance(error, ListError):
-        return str(error)
+        return "\n".join(cut(line) for line in str(error).split("\n"))
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'a file'}: {error.strerror}."
-    text = " ".join(str(error).split())
+        return one_line(f"{error.filename or 'a file'}: {error.strerror}.")
+    text = one_line(str(error))
     if code is not Exit.FAULT:
         return text or type(error).__name__
     return f"{type(error).__name__}: {text}. This is a fault of Counterpoint; --debug shows where."
+
+
+def check_is_file(path: Path) -> None:
+    """Refuse what is no file on disk, such as a pipe: inputs are read more than once."""
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "a pipe or device"
+        raise InputError(f"{path} is {what}, and must be a file: it is read more than once. Give a file.")
 
 
 def need(module: str, what: str, install: str = "'counterpoint[cli]'") -> Any:

@@ -17,12 +17,13 @@ from counterpoint._util.atomic import destination, remove_drafts
 from counterpoint.cli.columns import Columns
 from counterpoint.cli.delivery import Tally, deliver
 from counterpoint.cli.errors import Exit, InputError
+from counterpoint.cli.identifiers import KnownRows
 from counterpoint.cli.invalid import Invalid, gathering
 from counterpoint.cli.job import Job
 from counterpoint.cli.known import make_sendable, read_known
 from counterpoint.cli.lock import only_run
 from counterpoint.cli.models import Opened, open_model
-from counterpoint.cli.outputs import TEXTS, Output
+from counterpoint.cli.outputs import RAW_TEXTS, TEXTS, Output
 from counterpoint.cli.parts import Part, Store
 from counterpoint.cli.tables import count_rows, read_parts
 from counterpoint.cli.terminal import Cards, Messages, Printer, tell
@@ -51,6 +52,7 @@ class Session:
     columns: Columns
     known: pd.DataFrame
     target: Any
+    known_rows: KnownRows
     count: int = 1  # of all rows, which share the time
 
     @classmethod
@@ -68,7 +70,8 @@ class Session:
         if job.jobs != 1:
             make_sendable(explainer, job.model)
         # Of the known instances only their types are still needed.
-        return cls(job, explainer, columns, known[:0], wanted(question.want, explainer.fitted_))
+        target = wanted(question.want, explainer.fitted_)
+        return cls(job, explainer, columns, known[:0], target, KnownRows.of(explainer.fitted_, features))
 
     def frames(self, size: int) -> Iterator[tuple[int, pd.DataFrame]]:
         """Read the rows to explain, in parts, each with the place of its first row."""
@@ -187,6 +190,8 @@ def _explain(job: Job) -> Exit:
         _many_kept(session, opened, tally, printer, rows) if job.files else _many_printed(session, tally)
     written = f" Written: {', '.join(map(str, job.outputs))}." if job.outputs else ""
     _say(job, f"{tally}{written}")
+    if session.known_rows.count:
+        _say(job, str(session.known_rows))
     if printer.is_closed:
         return Exit.CLOSED
     if tally.skipped:
@@ -221,7 +226,7 @@ def _one(session: Session, tally: Tally, printer: Printer) -> None:
         facts = report.one(explanation, session.explainer, target=session.target, relaxation=relaxation)
         report.write(facts, destination(path))
     others = [printer] if job.printed or not tables else []
-    deliver([part], tables, (), tally, *others, rows=1)
+    deliver([part], tables, (), tally, session.known_rows, *others, rows=1, raw=job.raw)
     if relaxation is not None:
         _say(
             job,
@@ -259,7 +264,8 @@ def _many_kept(session: Session, opened: Opened, tally: Tally, printer: Printer,
             count += 1
             bar.update(len(frame))
     printers = [printer] if job.printed else []
-    deliver(store.parts(count), job.files, job.groups, tally, *printers, rows=rows)
+    outputs = [tally, session.known_rows, *printers]
+    deliver(store.parts(count), job.files, job.groups, *outputs, rows=rows, raw=job.raw)
     store.remove()
 
 
@@ -274,11 +280,13 @@ def _many_printed(session: Session, tally: Tally) -> None:
                 bar.update(len(frame))
 
         # Not through a `Printer`: if nobody reads on, there is nothing left to do.
-        deliver(parts(), (), (), tally, _printed(job))
+        deliver(parts(), (), (), tally, session.known_rows, _printed(job))
 
 
 def _printed(job: Job) -> Output:
-    return Cards(numbered=not job.is_one) if job.printed is None else TEXTS[job.printed](sys.stdout)
+    if job.printed is None:
+        return Cards(numbered=not job.is_one)
+    return (RAW_TEXTS if job.raw else TEXTS)[job.printed](sys.stdout)
 
 
 def _progress(job: Job, doing: str) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from counterpoint._util.atomic import destination, replacing
 from counterpoint.cli.errors import ListError
+from counterpoint.cli.spreadsheets import quoted
 from counterpoint.data.problems import Problem
 
 # So many values are listed; a file can hold all.
@@ -50,7 +51,9 @@ class Invalid:
         self._values += len(found)
         self._first += found[: LISTED - len(self._first)]
         if self._writer is not None:
-            self._writer.writerows([each.row + 1, each.column, each.value, each.reason] for each in found)
+            self._writer.writerows(
+                [each.row + 1, quoted(each.column), quoted(each.value), each.reason] for each in found
+            )
 
     def text(self, what: str) -> str:
         """List the first, row by row."""

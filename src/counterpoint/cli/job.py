@@ -12,13 +12,17 @@ import numpy as np
 import pandas as pd
 import sklearn
 
+from counterpoint._util.atomic import check_writable, destination
 from counterpoint.cli.constraints import Limits
-from counterpoint.cli.errors import InputError, need
+from counterpoint.cli.errors import InputError, check_is_file, need
 from counterpoint.cli.models import Request, checksum, content_of
 from counterpoint.cli.outputs import check_ending
 
 # What outputs of some endings need, to be missed before the work and not after it.
 NEEDED = {".parquet": ("pyarrow.parquet", "Writing parquet"), ".html": ("jinja2", "A report")}
+
+# The time that choosing k counterfactuals takes grows with k squared; a part is held in memory.
+MOST = {"-k": 1_000, "--part": 1_000_000}
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class Job:
         Say nothing but errors.
     jobs
         How many processes explain rows; answers do not depend on it.
+    raw
+        Write texts to csv as they are, also those that a spreadsheet would run.
     """
 
     model: Request
@@ -85,18 +91,22 @@ class Job:
     skip_invalid: bool = False
     skipped: Path | None = None
     jobs: int = 1
+    raw: bool = False
 
     def check(self) -> None:
         """Refuse what can never succeed, before any work is done."""
         for path in (self.data, self.rows):
             if not path.exists():
                 raise InputError(f"{path} does not exist; check the path.")
+            check_is_file(path)
         self._check_outputs()
         self.keep_apart((self.data, self.rows, Path(self.model.text), self.constraints))
         numbers = {"-k": self.question.k, "--max-changes": self.question.max_changes, "--part": self.part}
         for name, number in numbers.items():
             if number is not None and number < 1:
                 raise InputError(f"{name} must be at least 1, got {number}.")
+            if name in MOST and number is not None and number > MOST[name]:
+                raise InputError(f"{name} must be at most {MOST[name]:,}, got {number}.")
         if self.jobs == 0:
             raise InputError("--jobs must be a number of processes, or -1 for one per core, got 0.")
         seconds = self.question.max_seconds
@@ -122,6 +132,7 @@ class Job:
         for path in self.outputs:
             if path.is_dir():
                 raise InputError(f"{path} cannot be written: it is a folder. Give another path.")
+            _check_replaceable(path)
             if (other := places.setdefault(path.resolve(), path)) is not path:
                 raise InputError(f"{other} and {path} are the same file; give one of them another path.")
 
@@ -159,3 +170,15 @@ class Job:
     def identity(self, model: str) -> dict[str, Any]:
         """Gather all that the answers depend on, with the rows and how they are cut into parts."""
         return {**self.asked(model), "rows": checksum(self.rows), "part": self.part}
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse an output that is a pipe, a device or a read-only file, or a link that leads nowhere."""
+    try:
+        place = destination(path)
+        check_writable(place)
+    except (OSError, RuntimeError) as error:
+        why = "it is read-only" if isinstance(error, PermissionError) else "its link leads in a circle"
+        raise InputError(f"{path} cannot be replaced: {why}. Give another path.") from error
+    if place.exists() and not place.is_file():
+        raise InputError(f"{path} cannot be written: it is no file. Give another path, or --out - to print.")

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from counterpoint._util.short_text import one_line
 from counterpoint.cli.boosters import Booster, open_lightgbm, open_xgboost
 from counterpoint.cli.errors import InputError, need
-from counterpoint.cli.trees import TREE, check_trees
+from counterpoint.cli.skops_files import open_skops
+from counterpoint.cli.trial import TrialError, try_to_open
 from counterpoint.model.adapters import Network, OnnxModel, TorchModel
 
 
@@ -59,8 +61,9 @@ def open_model(request: Request) -> Opened:
     path = Path(request.text)
     if path.suffix.lower() not in OPENERS and ":" in request.text and not path.exists():
         return _from_python(request)
-    if path.is_dir() or not path.exists():
-        what = "is a folder" if path.is_dir() else "does not exist"
+    if not path.is_file():
+        what = "is not a file" if path.exists() else "does not exist"
+        what = "is a folder" if path.is_dir() else what
         raise InputError(f"The model {path} {what}; give a file, or module:function.")
     try:
         opener = OPENERS[path.suffix.lower()]
@@ -75,7 +78,10 @@ def open_model(request: Request) -> Opened:
     except (InputError, ImportError):
         raise
     except Exception as error:  # whatever the format's own library raises
-        why = " ".join(f"{type(error).__name__}: {error}".split())[:300].rstrip(". ")
+        why = one_line(
+            str(error) if isinstance(error, TrialError) else f"{type(error).__name__}: {error}", 300
+        )
+        why = why.rstrip(". ")
         raise InputError(
             f"The model {path} cannot be opened: {why}. Save it anew, or check its ending."
         ) from error
@@ -106,23 +112,9 @@ def content_of(path: Path) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _skops(path: Path, request: Request) -> Any:
-    io = need("skops.io", "A skops model")
-    found = io.get_untrusted_types(file=path)
-    unknown = [name for name in found if name not in (TREE, *request.trusted)]
-    if unknown:
-        flags = " ".join(f"--trust {name}" for name in unknown)
-        raise InputError(
-            f"{path} holds types that skops does not trust: {', '.join(unknown)}. If you know them to be "
-            f"harmless, add: {flags}"
-        )
-    model = io.load(path, trusted=found)
-    check_trees(model, str(path))
-    return model
-
-
 def _onnx(path: Path, request: Request) -> Any:
     runtime = need("onnxruntime", "An ONNX model")
+    try_to_open(path, "onnx")
     session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     return OnnxModel(session, classes=request.classes)
 
@@ -130,8 +122,9 @@ def _onnx(path: Path, request: Request) -> Any:
 def _torchscript(path: Path, request: Request) -> Any:
     torch = need("torch", "A TorchScript model", "'counterpoint[torch]'")
     try:
+        try_to_open(path, "torch")
         module = torch.jit.load(str(path), map_location="cpu")
-    except RuntimeError as error:
+    except (RuntimeError, TrialError) as error:
         raise InputError(
             f"{path} is no TorchScript file; save the module by torch.jit.script(module).save({path.name!r})."
         ) from error
@@ -148,7 +141,7 @@ def _pickle(path: Path, request: Request) -> Any:
 
 
 OPENERS: dict[str, Callable[[Path, Request], Any]] = {
-    ".skops": _skops,
+    ".skops": lambda path, request: open_skops(path, request.trusted),
     ".onnx": _onnx,
     ".json": lambda path, request: open_xgboost(path, request.classes),
     ".ubj": lambda path, request: open_xgboost(path, request.classes),
@@ -174,7 +167,8 @@ def _from_python(request: Request) -> Opened:
             thing = getattr(thing, part)
     except (Exception, SystemExit) as error:  # the user's module may raise anything
         ended = isinstance(error, SystemExit)
-        why = f"it called sys.exit({error})" if ended else f"{type(error).__name__}: {error}".rstrip(". ")
+        why = f"it called sys.exit({error})" if ended else f"{type(error).__name__}: {error}"
+        why = one_line(why, 300).rstrip(". ")
         raise InputError(
             f"The model {request.text} cannot be imported: {why}. Give module:object of a module that Python "
             f"finds from here, such as scoring:decide for decide in scoring.py."

@@ -133,6 +133,9 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--skipped", type=Path, metavar="FILE.csv", help="list all rows that --skip-invalid leaves out"
     )
+    group.add_argument(
+        "--raw", action="store_true", help="csv as it is, also texts that a spreadsheet would run as formulas"
+    )
     group.add_argument("--groups", action="append", default=[], metavar="A,B", help="compare costs by these")
     group.add_argument("--part", type=int, default=1_000, metavar="N", help="rows saved at a time (1000)")
     group.add_argument(
@@ -207,6 +210,7 @@ def job_of(options: argparse.Namespace) -> Job:
         skip_invalid=options.skip_invalid or options.skipped is not None,
         skipped=options.skipped,
         jobs=options.jobs,
+        raw=options.raw,
     )
 
 

@@ -16,6 +16,7 @@ from counterpoint._util.atomic import draft_of
 from counterpoint.cli.errors import InputError, need
 from counterpoint.cli.parts import Part
 from counterpoint.cli.records import record, tidy
+from counterpoint.cli.spreadsheets import quoted_table
 
 
 class Output(ABC):
@@ -30,16 +31,27 @@ class Output(ABC):
         return
 
 
-class Csv(Output):
-    """All counterfactuals as csv."""
+class RawCsv(Output):
+    """All counterfactuals as csv, as they are."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file, self._is_first = file, True
 
     def add(self, part: Part) -> None:
         """Write the lines of a part, after the names of the columns if it is the first."""
-        tidy(part).to_csv(self._file, index=False, header=self._is_first, lineterminator="\n")
+        frame = self._written(tidy(part))
+        frame.to_csv(self._file, index=False, header=self._is_first, lineterminator="\n")
         self._is_first = False
+
+    def _written(self, frame: pd.DataFrame) -> pd.DataFrame:
+        return frame
+
+
+class Csv(RawCsv):
+    """All counterfactuals as csv, in which a spreadsheet finds nothing to run."""
+
+    def _written(self, frame: pd.DataFrame) -> pd.DataFrame:
+        return quoted_table(frame)
 
 
 class Lines(Output):
@@ -142,6 +154,7 @@ class Report(Output):
 
 
 TEXTS: dict[str, Callable[[IO[str]], Output]] = {"csv": Csv, "json": Json, "jsonl": Lines}
+RAW_TEXTS = TEXTS | {"csv": RawCsv}
 ENDINGS = (*(f".{name}" for name in TEXTS), ".parquet", ".html")
 
 
@@ -152,7 +165,7 @@ def check_ending(path: Path) -> None:
 
 
 @contextmanager
-def opened(path: Path, ending: str, groups: tuple[str, ...]) -> Iterator[Output]:
+def opened(path: Path, ending: str, groups: tuple[str, ...], raw: bool = False) -> Iterator[Output]:
     """Open an output in a file, in the format that an ending names."""
     if ending == ".parquet":
         yield Parquet(path)
@@ -160,7 +173,7 @@ def opened(path: Path, ending: str, groups: tuple[str, ...]) -> Iterator[Output]
         yield Report(path, groups)
     else:
         with path.open("w", encoding="utf-8", newline="") as file:
-            yield TEXTS[ending[1:]](file)
+            yield (RAW_TEXTS if raw else TEXTS)[ending[1:]](file)
 
 
 def _json(thing: Any) -> str:

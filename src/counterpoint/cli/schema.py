@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from counterpoint.cli.errors import InputError
+from counterpoint.cli.identifiers import looks_like_identifier
 from counterpoint.cli.tables import read_table
 from counterpoint.data.schema import Feature, Schema
 
@@ -123,8 +124,7 @@ def _about(feature: Feature, values: pd.Series) -> str:
         about += f", {values.isna().mean():.1%} missing"
     if values.nunique(dropna=False) == 1:
         return f"{about}; always the same"
-    is_number = not feature.is_categorical and (feature.step is None or feature.moment)
-    if len(values) > LISTED and not is_number and values.is_unique:
+    if looks_like_identifier(feature, values):
         return f"{about}; all differ: if it is an identifier, leave it out by --drop"
     return about
 

@@ -1,6 +1,7 @@
 """Tables in files: csv, parquet, arrow and json, read whole or in parts of a fixed number of rows.
 
 Reading in parts needs memory for one part, however long the file is. Only a json list is read whole.
+Parquet and arrow files are tried out in a process of their own first.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from counterpoint._util.short_text import one_line, short
+from counterpoint.cli.arrow_files import batches
 from counterpoint.cli.errors import InputError, need
+from counterpoint.cli.trial import try_to_open
 
 FORMATS = {
     ".csv": "csv",
@@ -33,6 +38,14 @@ TRUTHS = {"true": True, "false": False}
 
 # A file read in larger portions than this gains no speed.
 PORTION = 10_000
+
+# A table that is read whole has at most this many cells: 8 gigabytes of numbers. Few files say more, and
+# those may say far more than there is room for: a column that is always the same takes no space in parquet.
+MOST_CELLS = 1_000_000_000
+# What one cell must not be.
+_NESTED = (list, dict, set, tuple, np.ndarray)
+# Each column takes time of its own in every step, and a page of its own in the report.
+MOST_COLUMNS = 10_000
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -53,6 +66,7 @@ def read_table(path: Path) -> pd.DataFrame:
             # Not in portions: the type of a column must not depend on where a portion ends.
             with _no_line_too_long():
                 return _checked(pd.read_csv(path, low_memory=False, index_col=False), path)
+        _check_room(path)
         frames = list(_frames(path, {}))
         return _checked(pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(), path)
 
@@ -101,7 +115,23 @@ def count_rows(path: Path) -> int | None:
     if _format(path) != "parquet":
         return None
     with _reading(path):
+        try_to_open(path, "parquet")
         return int(_pyarrow("parquet").read_metadata(path).num_rows)
+
+
+def _check_room(path: Path) -> None:
+    """Refuse to read a table whole that claims to have more cells than there is room for."""
+    kind = _format(path)
+    if kind == "json":
+        return
+    _pyarrow("lib")
+    rows = try_to_open(path, kind)
+    columns = len(next(_frames(path, {}), pd.DataFrame()).columns)
+    if rows * columns > MOST_CELLS:
+        raise InputError(
+            f"{path} has {rows:,} rows of {columns:,} columns, more than {MOST_CELLS:,} cells. Give some of "
+            f"its rows: at most 50,000 known instances are used."
+        )
 
 
 def _frames(path: Path, texts: dict[Any, type]) -> Iterator[pd.DataFrame]:
@@ -110,11 +140,15 @@ def _frames(path: Path, texts: dict[Any, type]) -> Iterator[pd.DataFrame]:
         case "csv":
             yield from _csv_frames(path, texts)
         case "parquet":
+            _pyarrow("parquet")
+            try_to_open(path, "parquet")
             with _pyarrow("parquet").ParquetFile(path) as file:
                 for batch in file.iter_batches(batch_size=PORTION):
                     yield _pandas(batch)
         case "arrow":
-            yield from map(_pandas, _arrow_batches(path))
+            _pyarrow("lib")
+            try_to_open(path, "arrow")
+            yield from map(_pandas, batches(str(path)))
         case "json":
             yield from _json_frames(path)
 
@@ -137,18 +171,6 @@ def _no_line_too_long() -> Iterator[None]:
             yield
         except pd.errors.ParserWarning as error:
             raise ValueError("a line has more values than the first line has names") from error
-
-
-def _arrow_batches(path: Path) -> Iterator[Any]:
-    ipc = _pyarrow("ipc")
-    with _pyarrow("lib").memory_map(str(path)) as source:
-        try:
-            reader = ipc.open_file(source)
-        except ValueError:  # the other of arrow's two formats, which has no index at its end
-            source.seek(0)
-            yield from ipc.open_stream(source)
-            return
-        yield from (reader.get_batch(place) for place in range(reader.num_record_batches))
 
 
 def _json_frames(path: Path) -> Iterator[pd.DataFrame]:
@@ -174,7 +196,7 @@ def _is_record(line: str) -> bool:
 def _records(values: list[Any]) -> pd.DataFrame:
     """Make a table of records, which may stand in a list of their own."""
     records = values[0] if len(values) == 1 and isinstance(values[0], list) else values
-    if not all(isinstance(record, dict) for record in records):
+    if not records or not all(isinstance(record, dict) for record in records):
         raise ValueError('it must hold records such as {"age": 31, "job": "clerk"}, one per row')
     return pd.DataFrame(records)
 
@@ -205,6 +227,12 @@ def _format(path: Path) -> str:
 def _checked(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     if not len(frame):
         raise InputError(f"{path} holds no rows; give a table with at least one.")
+    if not 1 <= len(frame.columns) <= MOST_COLUMNS:
+        raise InputError(
+            f"{path} has {len(frame.columns):,} columns; give a table of at least 1 and at most "
+            f"{MOST_COLUMNS:,}."
+        )
+    _refuse_nested(frame, path)
     only = str(frame.columns[0])
     for mark, name in {";": "semicolons", "\t": "tabs"}.items():
         if len(frame.columns) == 1 and mark in only and _format(path) == "csv":
@@ -212,7 +240,24 @@ def _checked(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     return frame.reset_index(drop=True)
 
 
+def _refuse_nested(frame: pd.DataFrame, path: Path) -> None:
+    """Refuse columns of lists or records: a cell must be one value."""
+    for index, name in enumerate(frame.columns):
+        cells = frame.iloc[:, index]
+        if not pd.api.types.is_object_dtype(cells.dtype):
+            continue
+        nested = cells.map(lambda cell: isinstance(cell, _NESTED))
+        if nested.any():
+            first = int(nested.to_numpy().argmax())
+            raise InputError(
+                f"{path} has {short(cells.iloc[first])} in column {short(name)}, row {first + 1:,}; "
+                f"a cell must be one value. Give each part a column of its own, or leave the column out."
+            )
+
+
 def _pandas(batch: Any) -> pd.DataFrame:
+    # What pandas once noted about its index in the file does not matter, and may be damaged.
+    batch = batch.replace_schema_metadata(None)
     return _pyarrow("lib").Table.from_batches([batch]).to_pandas()
 
 
@@ -234,8 +279,12 @@ def _reading(path: Path) -> Iterator[None]:
         raise InputError(f"{path} is not text in UTF-8; save it as UTF-8.") from error
     except pd.errors.EmptyDataError as error:
         raise InputError(f"{path} is empty; give a table with at least one row.") from error
-    except (ValueError, OSError) as error:
-        why = str(error).rstrip(". \n") or type(error).__name__
+    except (InputError, ImportError):
+        raise
+    except RecursionError as error:
+        raise InputError(f"{path} cannot be read as {kind}: it is nested too deep.") from error
+    except Exception as error:  # whatever the format's own library raises
+        why = one_line(str(error), 300).rstrip(". ") or type(error).__name__
         raise InputError(
             f"{path} cannot be read as {kind}: {why}. Mend the file, or write it anew."
         ) from error

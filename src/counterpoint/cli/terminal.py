@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
 from contextlib import suppress
 from typing import Any
 
+from counterpoint._util.short_text import visible
 from counterpoint.cli.outputs import Output
 from counterpoint.cli.parts import Part
 from counterpoint.show.cards import UNCHANGED
@@ -24,7 +26,8 @@ class Cards(Output):
     def add(self, part: Part) -> None:
         """Print the answers of a part."""
         for index, item in part.numbered():
-            text = marked(str(item)) if sys.stdout.isatty() else str(item)
+            text = visible(str(item))
+            text = marked(text) if sys.stdout.isatty() else text
             head = f"Row {index + 1}\n" if self._numbered else ""
             print(f"{head}{text}\n")
 
@@ -55,15 +58,36 @@ class Printer(Output):
             close_stdout()
 
 
+class NoReader(io.TextIOBase):
+    """The standard output stream where there is none: as if whoever reads it had closed it at once."""
+
+    def write(self, _: str) -> int:
+        """Say that nobody reads."""
+        raise BrokenPipeError
+
+
+def open_standard_streams() -> None:
+    """Make up for standard streams that were closed before the program began.
+
+    Their numbers would be given to the next files that are opened. What the program, or a library in C, then
+    prints would end up in one of these files.
+    """
+    while (taken := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(taken)
+    if sys.stdout is None:
+        sys.stdout = NoReader()
+
+
 def flush() -> None:
-    """Print what Python still holds back, if there is somewhere to print to."""
-    if sys.stdout is not None:
-        sys.stdout.flush()
+    """Print what Python still holds back."""
+    sys.stdout.flush()
 
 
 def close_stdout() -> None:
     """Let nothing more be printed: what Python still holds back would make it complain at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not isinstance(sys.stdout, NoReader):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Messages:
@@ -87,7 +111,7 @@ class Messages:
 
 def tell(text: str) -> None:
     """Tell the user something that is no result."""
-    print(f"counterpoint: {text}", file=Messages(), flush=True)
+    print(f"counterpoint: {visible(text)}", file=Messages(), flush=True)
 
 
 def marked(text: str) -> str:

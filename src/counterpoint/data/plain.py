@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint._util.damage import check_size
 from counterpoint.data.costs import Cost
 from counterpoint.data.dummies import Group
 from counterpoint.data.grouped import GroupedFormat
@@ -21,6 +22,9 @@ from counterpoint.data.moments import MOMENTS, moment_to_plain
 from counterpoint.data.schema import Feature, Schema
 from counterpoint.data.tables import TableFormat
 from counterpoint.data.types import Labels
+
+# A cell of a saved dtype is refused if this many of them would not fit into the room for small files.
+CELL = 256
 
 Plain = Any  # what JSON can hold: dicts, lists, texts, finite numbers, true, false and null
 
@@ -103,6 +107,9 @@ def labels_from_plain(plain: dict[str, Plain]) -> Labels:
     array(['good', 'bad'], dtype='<U4')
     """
     dtype = np.dtype(plain["dtype"])
+    if dtype.kind not in "biufUST":
+        raise ValueError(f"The saved data contains labels of the unknown dtype {dtype}.")
+    check_size(dtype.itemsize * len(plain["values"]), 8 * len(plain["values"]), "the labels")
     if dtype.kind == "f":
         return numbers_from_plain(plain["values"]).astype(dtype).reshape(plain["shape"])
     values = [value_from_plain(value) for value in plain["values"]]
@@ -204,7 +211,9 @@ def dtype_to_plain(dtype: Any) -> dict[str, Plain]:
 def dtype_from_plain(plain: dict[str, Plain]) -> Any:
     """Turn plain data back into a dtype."""
     if "numpy" in plain:
-        return np.dtype(plain["numpy"])
+        dtype = np.dtype(plain["numpy"])
+        check_size(dtype.itemsize * CELL, 0, f"a column of {dtype}")
+        return dtype
     if "arrow" in plain:
         return _arrow_from_plain(plain["arrow"])
     return _pandas_from_plain(plain) if "pandas" in plain else _polars_from_plain(plain)

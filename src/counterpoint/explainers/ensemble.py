@@ -64,6 +64,9 @@ class Voice:
             features = features[: max(2, int(np.sqrt(count)))]
         if not self.explainer.changes_one_by_one:
             features = _forced_first(task, features)[: task.max_changes]
+        elif task.max_changes is not None and len(task.features) > 4 * WIDE:
+            # If few of very many features may change, those of a sample are seldom the right ones.
+            features = task.features
         return self.explainer.search(task.narrow(self.known, features, self.stream))
 
 

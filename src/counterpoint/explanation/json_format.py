@@ -10,10 +10,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pandas as pd
 
+from counterpoint._util.damage import DamagedError
+from counterpoint._util.short_text import one_line, short
 from counterpoint.data import plain as storage
 from counterpoint.data.problems import Problem
 from counterpoint.data.schema import Schema
-from counterpoint.data.types import Row
+from counterpoint.data.stored import check_codes
+from counterpoint.data.types import Labels, Row, Rows
 from counterpoint.explanation.answer import Answer
 from counterpoint.explanation.nearest_miss import NearestMiss
 from counterpoint.explanation.shortfall import Shortfall
@@ -70,10 +73,23 @@ class Document(Generic[A]):
     def from_json(cls, text: str, kind: type[A]) -> Document[A]:
         """Read JSON; the answers become objects of the given class."""
         plain = _read(text)
+        try:
+            return cls._from_plain(plain, kind)
+        except ImportError:  # something that the text needs is not installed
+            raise
+        except Exception as error:  # damage can make anything of a text
+            raise DamagedError(
+                f"The text holds no saved answers, or it is damaged: {one_line(str(error), 300)}"
+            ) from error
+
+    @classmethod
+    def _from_plain(cls, plain: dict[str, Any], kind: type[A]) -> Document[A]:
         schema = storage.schema_from_plain(plain["schema"])
         answers = tuple(_answers_from_plain(plain, schema, kind))
         labels = _labels_from_plain(plain["instances"], len(answers))
-        calls, rows = plain["model"]
+        if len(labels) != len(answers):
+            raise DamagedError(f"it names {len(labels)} instances of {len(answers)} answers.")
+        calls, rows = map(_count, plain["model"])
         return cls(schema, answers, labels, calls, rows, _problems_from_plain(plain["skipped"]))
 
 
@@ -81,9 +97,11 @@ def _read(text: str) -> dict[str, Any]:
     """Parse JSON and check its version."""
     try:
         plain = json.loads(text)
-    except ValueError as error:
-        raise ValueError(f"Not valid JSON: {error}") from error
-    version = plain.get("version") if isinstance(plain, dict) else None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DamagedError(f"Not valid JSON: {one_line(str(error), 300)}") from error
+    if not isinstance(plain, dict):
+        raise DamagedError("The text holds no saved answers: it is not a JSON object.")
+    version = plain.get("version")
     if version != VERSION:
         raise ValueError(
             f"The text has format version {version}, expected {VERSION}. "
@@ -198,6 +216,9 @@ def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) ->
         for name in ("x", "rows")
     )
     distance = storage.numbers_from_plain(plain["distance"])
+    check_codes(schema, x)
+    check_codes(schema, rows)
+    _check_counts(plain["items"], x, decisions, rows, labels, distance)
     end = 0
     for i, own in enumerate(plain["items"]):
         start, end = end, end + len(own["found_by"])
@@ -207,15 +228,15 @@ def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) ->
             decision=decisions[i],
             rows=rows[start:end],
             labels=labels[start:end],
-            found_by=tuple(own["found_by"]),
-            k=own["k"],
+            found_by=tuple(map(str, own["found_by"])),
+            k=_count(own["k"]),
             distance=distance[start:end],
             shortfall=_shortfall_from_plain(own["shortfall"]),
-            model_calls=own["model"][0],
-            model_rows=own["model"][1],
-            target=own["target"],
+            model_calls=_count(own["model"][0]),
+            model_rows=_count(own["model"][1]),
+            target=str(own["target"]),
             classes=tuple(storage.value_from_plain(each) for each in own.get("classes", ())),
-            codec=own["codec"],
+            codec=str(own["codec"]),
             probability=_probability_from_plain(own.get("probability")),
             nearest_miss=_miss_from_plain(own.get("nearest_miss"), schema, x[i]),
             cost=storage.numbers_from_plain(own["cost"]) if "cost" in own else None,
@@ -226,4 +247,19 @@ def _shortfall_from_plain(plain: list[Any] | None) -> Shortfall | None:
     if plain is None:
         return None
     asked, found, why, count, target = plain
-    return Shortfall(asked, found, Why(why), count, target)
+    return Shortfall(_count(asked), _count(found), Why(why), _count(count), str(target))
+
+
+def _check_counts(items: Any, x: Rows, decisions: Labels, rows: Rows, labels: Labels, distance: Row) -> None:
+    """Refuse arrays that do not have one entry per answer, or one per counterfactual."""
+    answers, found = len(items), sum(len(own["found_by"]) for own in items)
+    if not (len(x) == len(decisions) == answers and distance.ndim == 1):
+        raise DamagedError(f"it has {answers} answers about {len(x)} instances.")
+    if not len(rows) == len(labels) == len(distance) == found:
+        raise DamagedError(f"it has {found} counterfactuals, and {len(rows)} rows of them.")
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise DamagedError(f"it has {short(value)} where a count must be.")
+    return value
