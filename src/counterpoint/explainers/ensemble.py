@@ -11,7 +11,7 @@ import numpy as np
 from counterpoint.codecs import Codec
 from counterpoint.data.known import Population
 from counterpoint.data.outputs import is_continuous
-from counterpoint.data.types import Indices
+from counterpoint.data.types import Indices, Mask
 from counterpoint.explainers import BruteForce, Evolution, Explainer, Guided, Neighbours, Sphere, Tree
 from counterpoint.explainers.base import at_least
 from counterpoint.explainers.fitting import Fitted
@@ -21,7 +21,7 @@ from counterpoint.search.actions import action_ids, cheapest_actions, holds_anot
 from counterpoint.search.engine import Lockstep, step
 from counterpoint.search.polish import Polish, stretch
 from counterpoint.search.pool import Asking, Finds, Pool
-from counterpoint.search.settle import settle
+from counterpoint.search.settle import settle, undone
 from counterpoint.search.surrogate import Surrogate
 from counterpoint.search.task import WIDE, Question, Search, Task
 from counterpoint.search.why import Why
@@ -235,10 +235,9 @@ class Ensemble(Explainer):
         """Find the finds that hold no needless change, neither alone nor beside another answer."""
         if not self._settles:
             return np.arange(len(finds.rows))
-        # A row with one change cannot hold a needless one.
         few = np.bincount(finds.instance[finds.settled], minlength=len(task)) < task.k
-        alone = task.changed(task.acting(finds.rows, finds.instance), finds.instance).sum(axis=1) == 1
-        ready = np.flatnonzero(finds.settled | (few[finds.instance] & alone))
+        left = np.flatnonzero(~finds.settled & few[finds.instance])
+        ready = np.sort(np.concatenate([np.flatnonzero(finds.settled), left[_is_whole(task, finds, left)]]))
         return np.asarray(ready[~holds_another(task, finds.rows[ready], finds.instance[ready])])
 
     def _shortest(self, task: Task, finds: Finds) -> Indices:
@@ -303,6 +302,16 @@ def _with_others(order: Indices, width: int, stream: tuple[int, ...]) -> tuple[i
     ranks = np.random.default_rng([*stream, 3]).uniform(0, len(order), size=width)
     ranks[order] = np.arange(len(order))
     return tuple(np.argsort(ranks, kind="stable").tolist())
+
+
+def _is_whole(task: Task, finds: Finds, some: Indices) -> Mask:
+    """Tell which finds have no change that can be undone alone: a single one, or what links hold together."""
+    rows, instance = task.acting(finds.rows[some], finds.instance[some]), finds.instance[some]
+    whole = task.changed(rows, instance).sum(axis=1) == 1
+    if task.rules.links:
+        several = np.flatnonzero(~whole)
+        whole[np.setdiff1d(several, undone(task, rows, instance, several).origins)] = True
+    return np.asarray(whole)
 
 
 def _forced_first(task: Task, features: Indices) -> Indices:
