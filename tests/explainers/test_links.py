@@ -64,7 +64,7 @@ def test_searches_repair_what_a_rule_would_throw_away() -> None:
     by_link = cp.Ensemble().fit(decides, line, immutable=["c"], links=["a == b"])
     ruled, linked = (each.explain_many(some, 5, progress=False) for each in (by_rule, by_link))
     assert (linked.frame["a"] == linked.frame["b"]).all()
-    assert all(len(one) >= max(2, len(other)) for one, other in zip(linked, ruled, strict=True))
+    assert [len(answer) for answer in linked] == [5] * 20
     assert (linked.frame.groupby("instance")["distance"].min().mean()) <= (
         ruled.frame.groupby("instance")["distance"].min().mean()
     )
