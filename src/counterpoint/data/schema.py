@@ -255,6 +255,11 @@ class Schema:
         return np.where(rows >= [feature.first_gap for feature in self.features], np.nan, rows)
 
     @cached_property
+    def has_no_order(self) -> NDArray[np.bool_]:
+        """Which features are categories without an order, as a mask."""
+        return np.array([f.is_categorical and not f.is_ranked for f in self.features], dtype=np.bool_)
+
+    @cached_property
     def actionable(self) -> tuple[int, ...]:
         """The indices of the features that may change: the paper's A."""
         return tuple(i for i, feature in enumerate(self.features) if feature.may_change)

@@ -19,6 +19,7 @@ from counterpoint.data.types import Labels
 from counterpoint.explanation.answer import Answer
 from counterpoint.explanation.json_format import Document
 from counterpoint.explanation.relaxation import Relaxation
+from counterpoint.search.actions import directions
 from counterpoint.show import cards, plots, wording
 
 if TYPE_CHECKING:
@@ -146,6 +147,19 @@ class Explanation(Answer):
         """Every change of every counterfactual: its number, the feature, the old and the new value."""
         return wording.changes(self.schema, self.row, self.rows)
 
+    @cached_property
+    def actions(self) -> list[frozenset[tuple[Any, str]]]:
+        """The action of each counterfactual: the changed features, each up, down or to another category.
+
+        Two counterfactuals with the same action are variants of each other.
+        """
+        ways = directions(self.rows, self.row, self.schema.has_no_order)
+        ways = np.where([feature.follows for feature in self.schema.features], 0.0, ways)
+        return [
+            frozenset((self.schema.names[i], wording.way_text(row[i])) for i in np.flatnonzero(row).tolist())
+            for row in ways
+        ]
+
     def importance(self) -> pd.Series:
         """Compute the share of the counterfactuals that change each feature, largest first."""
         return wording.shares(self.schema, self.row, self.rows)
@@ -245,9 +259,13 @@ class Explanation(Answer):
 
     @property
     def _note(self) -> str:
-        """Why there are fewer than k, and what came nearest if there is none."""
-        parts = (self.shortfall, self.nearest_miss)
-        return ". ".join(str(part) for part in parts if part is not None)
+        """Why there are fewer than k, what came nearest if there is none, and what to know of the answers."""
+        parts = [str(part) for part in (self.shortfall, self.nearest_miss) if part is not None]
+        if self.schema.form.shape:
+            parts += [wording.UNCHECKED] * bool(len(self))
+        elif (different := len(set(self.actions))) < len(self):
+            parts.append(wording.variants_text(different))
+        return ". ".join(parts)
 
     @property
     def _word(self) -> str:

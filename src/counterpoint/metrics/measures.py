@@ -20,6 +20,7 @@ from counterpoint.data.known import Population
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Labels, Mask, Row, Rows
 from counterpoint.model.target import Target
+from counterpoint.search.actions import directions
 
 # Takes labels and a decision, and returns a mask of the labels that count as another decision.
 Flips = Callable[[Labels, Any], Mask]
@@ -34,7 +35,7 @@ DECIMALS = 9
 
 @dataclass(frozen=True)
 class Measures:
-    """The ten measures of one instance; NaN if undefined or not computed.
+    """The paper's ten measures of one instance, and `actions`; NaN if undefined or not computed.
 
     Examples
     --------
@@ -52,6 +53,7 @@ class Measures:
     dipo: float
     inst: float = float("nan")
     runtime: float = float("nan")
+    actions: float = float("nan")
 
 
 def size(C: Rows, k: int) -> float:
@@ -63,6 +65,21 @@ def size(C: Rows, k: int) -> float:
     0.4
     """
     return len(C) / k
+
+
+def actions(C: Rows, x: Row, schema: Schema, k: int) -> float:
+    """Measure how many different actions there are, relative to the k requested. More is better.
+
+    An action is the set of changed features, numbers and ordered categories with their direction. This is
+    not one of the paper's measures.
+
+    Examples
+    --------
+    >>> rows = np.array([[2.0, 5.0], [3.0, 5.0], [1.0, 9.0]])
+    >>> actions(rows, np.array([1.0, 5.0]), Schema.infer(rows), k=4)
+    0.5
+    """
+    return len(np.unique(directions(C, x, schema.has_no_order), axis=0)) / k
 
 
 def act(C: Rows, x: Row, actionable: Sequence[int] | Mask, k: int) -> float:
@@ -261,6 +278,7 @@ def measure(
         dipo=dipo(C, x, known, decision, k, flips),
         inst=np.nan if alike is None else inst(C, alike[1], x, alike[0], distance),
         runtime=runtime,
+        actions=actions(C, x, known.schema, k),
     )
 
 

@@ -106,6 +106,33 @@ def _labels(feature: Feature, values: Row) -> NDArray[np.object_]:
     return objects([feature.label(value) for value in distinct])[indices]
 
 
+# Of images and series, changes are too many to be undone one by one.
+UNCHECKED = "Some of these changes may not be needed"
+
+
+def way_text(way: float) -> str:
+    """Say which way a feature goes; see `search.actions.directions`.
+
+    Examples
+    --------
+    >>> way_text(1.0), way_text(2.0)
+    ('up', 'other')
+    """
+    return {1.0: "up", -1.0: "down", 2.0: "other", 3.0: "missing"}.get(way, "known")
+
+
+def variants_text(different: int) -> str:
+    """Say that some answers repeat an action.
+
+    Examples
+    --------
+    >>> variants_text(1)
+    'Only 1 different action was found; the others are variants of it'
+    """
+    found, of = ("action was", "it") if different == 1 else ("actions were", "these")
+    return f"Only {different} different {found} found; the others are variants of {of}"
+
+
 def number_text(value: float, digits: int = DIGITS, grouped: bool = False) -> str:
     """Write a number for people; digits before the decimal point are all kept.
 
