@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
-from counterpoint.search.task import Derived, Question, Task
+from counterpoint.search.task import WIDE, Derived, Question, Task
 
 # A rounder value may change a feature by this much more, or by this much less.
 MORE, LESS = 0.05, 0.25
@@ -127,6 +127,7 @@ def rounder(task: Task, rows: Rows, instance: Indices, active: Indices, open_: M
     own = task.home[instance[active]]
     numbers = task.changed(rows[active], instance[active]) & ~task.is_coded & open_[active]
     numbers &= np.isfinite(rows[active]) & np.isfinite(own)
+    numbers &= (numbers.sum(axis=1) <= WIDE)[:, None]  # among very many changes, round numbers help nobody
     row, feature = np.nonzero(numbers)
     value, home = rows[active[row], feature], own[row, feature]
     found, cell, digits = _fewer_digits(value, home)
