@@ -238,7 +238,10 @@ class Ensemble(Explainer):
         few = np.bincount(finds.instance[finds.settled], minlength=len(task)) < task.k
         left = np.flatnonzero(~finds.settled & few[finds.instance])
         ready = np.sort(np.concatenate([np.flatnonzero(finds.settled), left[_is_whole(task, finds, left)]]))
-        return np.asarray(ready[~holds_another(task, finds.rows[ready], finds.instance[ready])])
+        ready = ready[~holds_another(task, finds.rows[ready], finds.instance[ready])]
+        # A needless change is better than no answer, where settling takes more rounds than there are.
+        none = np.bincount(finds.instance[ready], minlength=len(task)) == 0
+        return np.union1d(ready, np.flatnonzero(none[finds.instance]))
 
     def _shortest(self, task: Task, finds: Finds) -> Indices:
         """Leave out finds that only take more steps of an ordered category than others do."""
@@ -256,7 +259,7 @@ class Ensemble(Explainer):
             if not len(left.rows):
                 return
             left = left.take(self._shortest(task, left))
-            chosen = np.concatenate(self.selection.select(task, left, _finalists(task.k, turn)))
+            chosen = np.concatenate(self.selection.select(task, left, _finalists(task, turn)))
             pool.add(self._settled(task, pool, left.take(chosen)), "Polish")
             yield from pool.finish()
 
@@ -289,9 +292,9 @@ class Ensemble(Explainer):
             pool.add(stretch(task, finds.rows, finds.instance, stretched), "Stretch")
 
 
-def _finalists(k: int, turn: int) -> int:
+def _finalists(task: Task, turn: int) -> int:
     """Tell how many finds to settle for k answers: settling makes some of them equal."""
-    return (2 * k + 1) << turn
+    return task.affordable((2 * task.k + 1) << turn, least=task.k)
 
 
 def _with_others(order: Indices, width: int, stream: tuple[int, ...]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoint._util.duplicates import distinct
+from counterpoint._util.row_blocks import in_blocks
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Mask, Row, Rows
 from counterpoint.search.grouped import before_each
@@ -80,27 +81,25 @@ def cheapest_actions(price: Row, action: Indices, instance: Indices, count: int)
 
 
 def holds_another(task: Task, rows: Rows, instance: Indices) -> Mask:
-    """Tell which rows hold all changes of another row of their instance, value for value, and more.
-
-    Meant for few rows per instance: it looks at all pairs.
-    """
+    """Tell which rows hold all changes of another row of their instance, value for value, and more."""
     differs = task.changed(rows, instance)
     counts = differs.sum(axis=1)
-    one, other = _pairs(instance)
+    one, other = _pairs(np.flatnonzero(counts > 1), instance)
     fewer = counts[other] < counts[one]
     one, other = one[fewer], other[fewer]
-    same = ((rows[one] == rows[other]) | (np.isnan(rows[one]) & np.isnan(rows[other]))) | ~differs[other]
+
+    def hold(one: Indices, other: Indices) -> Mask:
+        same = (rows[one] == rows[other]) | (np.isnan(rows[one]) & np.isnan(rows[other]))
+        return np.asarray((same | ~differs[other]).all(axis=1))
+
     holds = np.zeros(len(rows), dtype=np.bool_)
-    holds[one[same.all(axis=1)]] = True
+    holds[one[in_blocks(rows.shape[1], hold, one, other)]] = True
     return holds
 
 
-def _pairs(instance: Indices) -> tuple[Indices, Indices]:
-    """Find all pairs of rows of the same instance; the instances are sorted."""
-    sizes = np.bincount(instance)
-    starts = np.cumsum(sizes) - sizes
-    parts = [np.divmod(np.arange(size * size), max(1, size)) for size in sizes.tolist()]
-    none = np.empty(0, dtype=np.intp)
-    one = np.concatenate([none, *(start + part[0] for start, part in zip(starts, parts, strict=True))])
-    other = np.concatenate([none, *(start + part[1] for start, part in zip(starts, parts, strict=True))])
-    return one, other
+def _pairs(some: Indices, instance: Indices) -> tuple[Indices, Indices]:
+    """Pair some rows with all rows of their instance; the instances are sorted."""
+    starts = np.searchsorted(instance, instance[some])
+    sizes = np.searchsorted(instance, instance[some], side="right") - starts
+    one = np.repeat(some, sizes)
+    return one, before_each(one) + np.repeat(starts, sizes)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
+from counterpoint.search.grouped import before_each
 from counterpoint.search.task import WIDE, Derived, Question, Task
 
 # A rounder value may change a feature by this much more, or by this much less.
@@ -25,8 +26,11 @@ DIGITS = 15
 # Several changes that can each be undone alone are undone together, in this many sizes.
 SIZES = 8
 
+# Of a row with more changes than this, several are undone at a time.
+PARTS = 32
+
 # The most rounds; most rows need one or two. A row that needs more is not settled.
-ROUNDS = 4
+ROUNDS = 6
 
 
 class Steps(NamedTuple):
@@ -72,10 +76,10 @@ def settle(
             break
         question = Derived.of(steps.rows, instance[steps.origins], finders[steps.origins])
         flips = task.flips((yield question))
-        best = steps.best(flips)
+        best, before = steps.best(flips), rows.copy()
         active = steps.origins[best]
         rows[active] = steps.rows[best]
-        loose = undo.mask(flips[: len(undo.rows)], rows.shape) & task.changed(rows, instance)
+        loose = _undoes(undo, flips[: len(undo.rows)], before) & task.changed(rows, instance)
         # A number is rounded once, and again only after a change was undone.
         rounding = slice(len(undo.rows), len(undo.rows) + len(round_.rows))
         open_ &= round_.mask(flips[rounding], rows.shape)
@@ -86,18 +90,36 @@ def settle(
     return Question(rows[settled], instance[settled])
 
 
+def _undoes(steps: Steps, flips: Mask, rows: Rows) -> Mask:
+    """Tell which cells of rows can be undone without losing the flip, by the steps that flip."""
+    loose = np.zeros(rows.shape, dtype=np.bool_)
+    for step in np.flatnonzero(flips).tolist():
+        origin = steps.origins[step]
+        loose[origin] |= steps.rows[step] != rows[origin]
+    return loose
+
+
 def undone(task: Task, rows: Rows, instance: Indices, active: Indices) -> Steps:
-    """Undo each single change of the active rows that have several; expensive ones are wanted more."""
+    """Undo each single change of the active rows that have several; expensive ones are wanted more.
+
+    If there are very many changes, several are undone at a time, so that the number of steps is bounded.
+    """
     differs = task.changed(rows[active], instance[active])
-    row, feature = np.nonzero(differs & (differs.sum(axis=1) > 1)[:, None])
-    origin, each = active[row], np.arange(len(row))
-    price = task.prices(rows[origin], instance[origin])[each, feature]
+    counts = differs.sum(axis=1)
+    row, feature = np.nonzero(differs & (counts > 1)[:, None])
+    part = before_each(row) // -(-counts // PARTS)[row]
+    starts = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(part, prepend=-1))
+    step = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(row)))
+    origin = active[row[starts]]
+    price = np.bincount(
+        step, task.prices(rows[active], instance[active])[row, feature], minlength=len(starts)
+    )
     steps = rows[origin]
-    steps[each, feature] = task.home[instance[origin], feature]
+    steps[step, feature] = task.home[instance[origin[step]], feature]
     steps = task.repaired(steps, instance[origin])
     # What a link between columns asks for cannot be undone alone.
-    undo = np.flatnonzero(task.changed(steps, instance[origin]).sum(axis=1) < differs.sum(axis=1)[row])
-    return Steps(steps[undo], origin[undo], feature[undo], (DIGITS + 1 + price / (1 + price))[undo])
+    undo = np.flatnonzero(task.changed(steps, instance[origin]).sum(axis=1) < counts[row[starts]])
+    return Steps(steps[undo], origin[undo], feature[starts[undo]], (DIGITS + 1 + price / (1 + price))[undo])
 
 
 def _undone_together(task: Task, rows: Rows, instance: Indices, loose: Mask) -> Steps:
