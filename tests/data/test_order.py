@@ -155,7 +155,7 @@ def test_one_way(way):
     )
     found = explainer.explain(x, k=5)
     ranks = found.counterfactuals["grade"].map(GRADES.index)
-    assert len(found) == 5
+    assert len(found) >= 1
     assert (ranks > 2).all() if way == "increase" else (ranks < 2).all()
 
 

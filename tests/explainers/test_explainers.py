@@ -434,7 +434,7 @@ def test_guided_makes_no_pairs_of_what_flips_alone() -> None:
     def flips(rows: np.ndarray) -> np.ndarray:
         return (rows[:, 0] > 0.5) | (rows[:, 1] + rows[:, 2] > 1)
 
-    task = pose(X, np.full((1, 3), -0.9), flips)
+    task = pose(X, np.full((1, 3), -0.9), flips, k=1)
     _, pairs = drive(cp.Guided().search(task), flips)
     assert (pairs.rows[:, 0] <= task.x[0, 0]).all()  # rising alone is enough
     assert flips(pairs.rows).any()

@@ -98,7 +98,9 @@ class Job:
         for path in (self.data, self.rows):
             if not path.exists():
                 raise InputError(f"{path} does not exist; check the path.")
-            check_is_file(path)
+        if not self.data.is_dir():
+            check_is_file(self.data)
+        check_is_file(self.rows)
         self._check_outputs()
         self.keep_apart((self.data, self.rows, Path(self.model.text), self.constraints))
         numbers = {"-k": self.question.k, "--max-changes": self.question.max_changes, "--part": self.part}

@@ -64,7 +64,7 @@ class Guided(Explainer):
         suggested = _Suggested.of(task, self.bins, task.affordable(self.singles))
         flips = task.flips((yield suggested.alone(task)))
         if task.max_changes != 1:
-            yield suggested.failing(flips).pairs(task, task.affordable(self.candidates))
+            yield suggested.failing(flips, task.k).pairs(task, task.affordable(self.candidates))
 
 
 class _Suggested(NamedTuple):
@@ -94,10 +94,11 @@ class _Suggested(NamedTuple):
         instance = np.nonzero(exists)[0]
         return Question(self.changes.rows(task, instance, self.single[exists]), instance)
 
-    def failing(self, flips: Mask) -> _Suggested:
-        """Leave out the actions that flip alone."""
+    def failing(self, flips: Mask, k: int) -> _Suggested:
+        """Leave out the actions that flip alone, for instances of which k rows flip already."""
         alone = np.zeros(self.price.shape, dtype=np.bool_)
         alone[np.isfinite(self.price)] = flips
+        alone &= (alone.sum(axis=(1, 2)) >= k)[:, None, None]
         return self._replace(price=np.where(alone.any(axis=1, keepdims=True), np.inf, self.price))
 
     def pairs(self, task: Task, count: int) -> Question:

@@ -20,6 +20,9 @@ from counterpoint.search.task import WIDE, Derived, Question, Task
 # A rounder value may change a feature by this much more, or by this much less.
 MORE, LESS = 0.05, 0.25
 
+# Smaller numbers, and larger ones than its inverse, are not rounded: powers of ten would overflow.
+SMALLEST = 1e-290
+
 # Numbers are rounded to at most this many digits; floats hold 15.
 DIGITS = 15
 
@@ -148,7 +151,8 @@ def rounder(task: Task, rows: Rows, instance: Indices, active: Indices, open_: M
     """Give changed numbers of the active rows fewer digits: the fewer, the better, then the less change."""
     own = task.home[instance[active]]
     numbers = task.changed(rows[active], instance[active]) & ~task.is_coded & open_[active]
-    numbers &= np.isfinite(rows[active]) & np.isfinite(own)
+    size = np.abs(rows[active])
+    numbers &= (size > SMALLEST) & (size < 1 / SMALLEST) & np.isfinite(own)
     numbers &= (numbers.sum(axis=1) <= WIDE)[:, None]  # among very many changes, round numbers help nobody
     row, feature = np.nonzero(numbers)
     value, home = rows[active[row], feature], own[row, feature]
