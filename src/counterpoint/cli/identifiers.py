@@ -54,7 +54,10 @@ class KnownRows(Output):
         names = {
             index: str(feature.name)
             for index, feature in enumerate(fitted.schema.features)
-            if not feature.immutable and looks_like_identifier(feature, known[feature.name])
+            # A group of dummy columns has a name of its own, and is no identifier.
+            if not feature.immutable
+            and feature.name in known
+            and looks_like_identifier(feature, known[feature.name])
         }
         return cls(fitted.known.rows, names)
 
