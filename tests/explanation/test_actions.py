@@ -72,3 +72,10 @@ def test_combinations_that_no_known_instance_has_are_avoided():
     found = explainer.explain_many(single, 2, progress=False).frame
     assert not ((found["is"] == "husband") & (found["sex"] == "F")).any()
     assert not ((found["is"] == "wife") & (found["sex"] == "M")).any()
+
+
+def test_plausible_may_hold_what_is_not_needed_and_says_so():
+    explainer = cp.Ensemble(selection=cp.PLAUSIBLE).fit(decide, people())
+    answer = explainer.explain(refused().iloc[0], k=3)
+    assert "Some of these changes may not be needed" in str(answer)
+    assert cp.Explanation.from_json(answer.to_json()).may_hold_needless

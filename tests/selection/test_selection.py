@@ -261,8 +261,8 @@ def test_the_choice_for_one_does_not_depend_on_the_others(
 def test_a_selection_without_pairs_keeps_the_bound_that_the_docs_state(
     size: int, k: int, distance: float, changes: float, seed: int
 ) -> None:
-    """Against every other set of as many: `CLOSE`, and own settings without redundancy and dispersion."""
-    selection = replace(cp.CLOSE, distance=distance, changes=changes)
+    """Against every other set of as many: actions may repeat, and there is no redundancy nor dispersion."""
+    selection = replace(cp.CLOSE, distance=distance, changes=changes, repeat=True)
     finds = found(normal(size, seed))
     (chosen,) = selection.select(TASK, finds, k)
     h = min(size, max(2, round(size / k)))

@@ -451,6 +451,11 @@ class Explainer(ABC):
         return [order[finds.indices(instance)[: task.k]] for instance in range(len(task))]
 
     @property
+    def keeps_needless(self) -> bool:
+        """Whether answers say that they may hold changes that are not needed."""
+        return False
+
+    @property
     def leaves_out(self) -> Why:
         """Why some finds are not chosen although there is room for them."""
         return Why.NOT_WORTH_IT

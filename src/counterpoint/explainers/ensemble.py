@@ -229,7 +229,12 @@ class Ensemble(Explainer):
     @property
     def _settles(self) -> bool:
         """Whether finds are settled: of images and series, changes are too many to be tried one by one."""
-        return self.polish is not None and self.codec_ is None
+        return self.polish is not None and self.codec_ is None and not self.selection.needless
+
+    @property
+    def keeps_needless(self) -> bool:
+        """Whether answers may hold changes that are not needed."""
+        return self.selection.needless
 
     def _ready(self, task: Task, finds: Finds) -> Indices:
         """Find the finds that hold no needless change, neither alone nor beside another answer."""

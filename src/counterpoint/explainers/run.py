@@ -114,6 +114,11 @@ class Method(Protocol):
     seed: int
 
     @property
+    def keeps_needless(self) -> bool:
+        """Whether answers say that they may hold changes that are not needed."""
+        ...
+
+    @property
     def leaves_out(self) -> Why:
         """Why some finds are not chosen although there is room for them."""
         ...
@@ -392,6 +397,7 @@ class Run:
             classes=self._settings.target.classes,
             probability=self._settings.target.probability,
             codec=self._fitted.view.name,
+            may_hold_needless=self._method.keeps_needless,
             limits=self._limits(place),
             _asked=self._asked,
             **(defaults | facts),

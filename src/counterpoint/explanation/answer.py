@@ -42,6 +42,7 @@ class Answer:
     model_rows: int = 0
     target: str = "any other decision"
     codec: str = ""
+    may_hold_needless: bool = False
     classes: tuple[Any, ...] = ()
     probability: Probability | None = None
     nearest_miss: NearestMiss | None = None

@@ -66,6 +66,8 @@ class Explanation(Answer):
         The number of model calls for this answer, and of rows in them.
     codec
         The codec of images and series, in words.
+    may_hold_needless
+        Whether some changes may not be needed for the flip, as with `PLAUSIBLE`.
     classes
         The classes asked for; empty if the target names none.
     probability
@@ -261,9 +263,9 @@ class Explanation(Answer):
     def _note(self) -> str:
         """Why there are fewer than k, what came nearest if there is none, and what to know of the answers."""
         parts = [str(part) for part in (self.shortfall, self.nearest_miss) if part is not None]
-        if self.schema.form.shape:
-            parts += [wording.UNCHECKED] * bool(len(self))
-        elif (different := len(set(self.actions))) < len(self):
+        if len(self) and (self.may_hold_needless or self.schema.form.shape):
+            parts.append(wording.UNCHECKED)
+        elif not self.schema.form.shape and (different := len(set(self.actions))) < len(self):
             parts.append(wording.variants_text(different))
         return ". ".join(parts)
 

@@ -5,9 +5,9 @@ chosen, minus c(S), what the chosen cost. Here the cost also has a part for plau
 number of changes, and `redundancy` and `dispersion` add terms about pairs. Cost-scaled greedy chooses k, or
 all candidates if there are fewer. What that guarantees, among the candidates considered:
 
-- Without redundancy and dispersion, as in `CLOSE`: f(S) − c(S) ≥ ½ f(T) − c(T) for every set T with as many
+- With `repeat`, and without redundancy and dispersion, as in `CLOSE`: f(S) − c(S) ≥ ½ f(T) − c(T) for every set T with as many
   members as S. A smaller T may be better, because S is filled up to k whatever that costs.
-- With redundancy or dispersion, as in all other named settings: nothing about the whole set. Each choice is
+- Otherwise, as in all named settings, which prefer different actions: nothing about the whole set. Each choice is
   the best addition to those before it, at twice its cost.
 
 The paper's own selection, which may choose fewer, is `selection.density`; its bound is about all sets of at
@@ -83,6 +83,9 @@ class Selection:
     repeat
         Whether several answers may be one action: the same features, numbers the same way. If not, variants
         of an action are chosen only when no other actions are left.
+    needless
+        Whether answers may hold changes that are not needed for the flip, because they make them more
+        plausible. If not, actions that need fewer changes come first.
     most
         At most this many members of the pool are considered, the cheapest ones.
 
@@ -99,6 +102,7 @@ class Selection:
     dispersion: float = 0.0
     neighbours: int | None = None
     repeat: bool = False
+    needless: bool = False
     most: int = 120
 
     def __post_init__(self) -> None:
@@ -153,7 +157,7 @@ class Selection:
         away = np.stack([distance.roughly(each, each) for each in embedded])
         h = min(count, self.neighbours or max(2, round(count / k)))
         x, rows = task.rules.ranks(x), task.rules.ranks(rows)
-        if action is not None:
+        if action is not None and not self.needless:
             ways = directions(rows, x[:, None], task.is_category)[..., ~task.rules.frozen]
             cost = cost + NOT_MINIMAL * ~is_minimal(ways)
             if k > 1:
@@ -240,7 +244,9 @@ CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2, redundancy=0.0,
 DIVERSE = Selection(
     distance=0.04, implausibility=0.05, changes=0.17, redundancy=0.5, dispersion=0.53, most=400
 )
-PLAUSIBLE = Selection(distance=0.2, implausibility=2.0, changes=0.12, redundancy=0.3, dispersion=1.6)
+PLAUSIBLE = Selection(
+    distance=0.2, implausibility=2.0, changes=0.12, redundancy=0.3, dispersion=1.6, needless=True
+)
 SPARSE = Selection(distance=0.8, implausibility=0.2, changes=0.8, redundancy=0.3, dispersion=0.0)
 VARIED = Selection(
     distance=0.072, implausibility=0.216, changes=0.292, redundancy=0.4, dispersion=0.494, most=800

@@ -106,7 +106,8 @@ def _labels(feature: Feature, values: Row) -> NDArray[np.object_]:
     return objects([feature.label(value) for value in distinct])[indices]
 
 
-# Of images and series, changes are too many to be undone one by one.
+# `PLAUSIBLE` keeps changes that make answers more plausible. Of images and series, changes are too many to be
+# undone one by one.
 UNCHECKED = "Some of these changes may not be needed"
 
 
