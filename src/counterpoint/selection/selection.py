@@ -5,10 +5,10 @@ chosen, minus c(S), what the chosen cost. Here the cost also has a part for plau
 number of changes, and `redundancy` and `dispersion` add terms about pairs. Cost-scaled greedy chooses k, or
 all candidates if there are fewer. What that guarantees, among the candidates considered:
 
-- With `repeat`, and without redundancy and dispersion, as in `CLOSE`: f(S) − c(S) ≥ ½ f(T) − c(T) for every set T with as many
-  members as S. A smaller T may be better, because S is filled up to k whatever that costs.
-- Otherwise, as in all named settings, which prefer different actions: nothing about the whole set. Each choice is
-  the best addition to those before it, at twice its cost.
+- With `repeat`, and without redundancy and dispersion, as in `CLOSE`: f(S) − c(S) ≥ ½ f(T) − c(T) for every
+  set T with as many members as S. A smaller T may be better, because S is filled up to k whatever that costs.
+- Otherwise, as in all named settings, which prefer different actions: nothing about the whole set. Each
+  choice is the best addition to those before it, at twice its cost.
 
 The paper's own selection, which may choose fewer, is `selection.density`; its bound is about all sets of at
 most k.
