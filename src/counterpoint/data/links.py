@@ -74,6 +74,9 @@ Link = Implies | Compares
 def implies(when: Mapping[Any, Any] | None = None, /, *, then: Mapping[Any, Any], **columns: Any) -> Implies:
     """Declare that some values of columns require values of others.
 
+    A value is a category, a list of categories of which one is needed, a number, or the ends (low, high) of
+    an interval.
+
     Parameters
     ----------
     when
@@ -82,9 +85,6 @@ def implies(when: Mapping[Any, Any] | None = None, /, *, then: Mapping[Any, Any]
         The columns that follow, and their values.
     columns
         Columns and their values.
-
-    A value is a category, a list of categories of which one is needed, a number, or the ends (low, high) of
-    an interval.
 
     Examples
     --------
