@@ -384,10 +384,10 @@ def test_cells_cannot_steer_the_terminal(explain, capsys):
         text = Path(name).read_text().replace("smith", "\x1b[31msmith")
         Path(name).unlink()
         Path(name).write_text(text)
-    Path("rule.py").write_text(
+    Path("steering_cells.py").write_text(
         "import numpy as np\ndef decide(t):\n    return np.where(t['job'] == 'nurse', 'a', 'b')\n"
     )
-    assert explain("--rows", "refused.csv", "--quiet", model="rule:decide") in (0, 1)
+    assert explain("--rows", "refused.csv", "--quiet", model="steering_cells:decide") in (0, 1)
     said = capsys.readouterr().out
     assert "[31msmith" in said
     assert "\x1b" not in said

@@ -1,6 +1,6 @@
 """The ten measures: each against a case worked out by hand, and all against loops over the formulas."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -208,6 +208,7 @@ def test_measure_takes_all() -> None:
         dipo=1.0,
         inst=1.5 / 2.5,
         runtime=0.5,
+        actions=0.5,
     )
     assert asdict(taken) == pytest.approx(asdict(by_hand))
 
@@ -331,9 +332,9 @@ def test_evaluate_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     # dipo: 3 and 4 are closer to 3 or 4, 0 and 1 to x. For k = 3, 2 is alike too: closer to 3 if x is 0.
     by_hand = pd.DataFrame(
         [
-            [1, 2, 1, 1, 0, 2.5, 1, 0, 0, 1, 0, 1],
-            [2, 2, 1, 1, 0, 3.0, 1, 0.5, 0.5, 1, 0.25, 1],
-            [3, 2, 2 / 3, 2 / 3, 0, 3.0, 1, 0.5, 0.5, 0.9, 0.25, 1],
+            [1, 2, 1, 1, 0, 2.5, 1, 0, 0, 1, 0, 1, 1],
+            [2, 2, 1, 1, 0, 3.0, 1, 0.5, 0.5, 1, 0.25, 1, 1 / 2],
+            [3, 2, 2 / 3, 2 / 3, 0, 3.0, 1, 0.5, 0.5, 0.9, 0.25, 1, 1 / 3],
         ],
         columns=COLUMNS,
     )
@@ -451,7 +452,9 @@ def test_measures_agree_with_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -
     x, x2, first, second = mixed[0], mixed[1], mixed[2:6], mixed[6:]
     first[0, 2:] = x[2:]
     taken = measure(first, x, 0, known, k=5, alike=(x2, second), runtime=1.0)
-    assert asdict(taken) == pytest.approx(asdict(naive(first, x, 0, known, 5, x2, second)))
+    ways = [tuple(np.where([False, True, False, True], row != x, np.sign(row - x))) for row in first]
+    by_loops = replace(naive(first, x, 0, known, 5, x2, second), actions=len(set(ways)) / 5)
+    assert asdict(taken) == pytest.approx(asdict(by_loops))
     assert_nearest_alike(mixed, rng.integers(2, size=9), known)
 
 
