@@ -32,7 +32,7 @@ aeon: .venv-aeon/ready
 
 .venv-aeon/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-aeon
-	.venv-aeon/bin/$(INSTALL) --editable . aeon==1.6.0 pytest
+	.venv-aeon/bin/$(INSTALL) --editable . aeon==1.6.0 polars pytest
 	touch $@
 
 # Ray and Spark are large, so each has an environment of its own; Dask is part of `make test`. Spark needs Java
