@@ -70,7 +70,7 @@ def sentence(error: BaseException) -> str:
     >>> sentence(InputError("rows.csv is empty.\n  Give rows."))
     'rows.csv is empty. Give rows.'
     >>> sentence(ZeroDivisionError("division by zero"))
-    'ZeroDivisionError: division by zero. This is a fault of Counterpoint; --debug shows where.'
+    'ZeroDivisionError: division by zero. This is a bug in Counterpoint; --debug shows where.'
     """
     code = exit_of(error)
     if code is Exit.STOPPED:
@@ -85,7 +85,7 @@ def sentence(error: BaseException) -> str:
     text = one_line(str(error))
     if code is not Exit.FAULT:
         return text or type(error).__name__
-    return f"{type(error).__name__}: {text}. This is a fault of Counterpoint; --debug shows where."
+    return f"{type(error).__name__}: {text}. This is a bug in Counterpoint; --debug shows where."
 
 
 def check_is_file(path: Path) -> None:

@@ -31,7 +31,7 @@ limits     all that may change can also be said in a file: --constraints. Its ke
            that `counterpoint schema TABLE` prints. A flag adds to the file, or replaces what it says.
 exit code  0: every row got all it asked for. 1: some rows got fewer counterfactuals or none (standard error
            says how many). 2: something given is wrong. 3: the model failed. 4: some rows were skipped as
-           invalid, the others explained. 70: a fault of Counterpoint. 75: another run writes to the same
+           invalid, the others explained. 70: a bug in Counterpoint. 75: another run writes to the same
            output. 130: stopped. 141: standard output was closed early; files are written all the same.
 """
 
