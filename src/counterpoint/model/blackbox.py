@@ -156,6 +156,13 @@ class BlackBox:
                 return Scores.of(numbers, np.asarray(classes).tolist(), kind)
         return None
 
+    @property
+    def has_steady_scores(self) -> bool:
+        """Whether the model gives scores of its classes that do not depend on the batch."""
+        owner = _owner(self.model)
+        classes = np.asarray(getattr(owner, "classes_", None))
+        return callable(getattr(owner, "predict_proba", None)) and classes.ndim == 1 and self.is_steady
+
     def _numbers(self, method: Callable[[Any], Any], rows: Rows, instance: Indices) -> NDArray[Any] | None:
         """Ask the model for numbers; None if it fails: predict is what counts."""
         self._count(len(rows))
@@ -196,7 +203,7 @@ class BlackBox:
 
     def classes(self) -> list[Any]:
         """List the classes that the model itself names, if any."""
-        named = getattr(self.model, "classes_", None)
+        named = getattr(_owner(self.model), "classes_", None)
         return [] if named is None or np.ndim(named) != 1 else np.asarray(named).tolist()
 
     def _call(self, rows: Rows, instance: Indices) -> Labels:
