@@ -35,7 +35,7 @@ def predictions_of(document: Any, count: int, url: str) -> Array:
         raise bad_answer(url, 'a JSON object that has a list of "predictions"', document)
     if len(values) != count:
         raise bad_answer(url, f"{count:,} predictions, one per row", f"{len(values):,}")
-    return typed([_alone(value) for value in values], url)
+    return typed(_alone(_alone(values, dict), list), url)
 
 
 def typed(values: list[Any], url: str) -> Array:
@@ -60,10 +60,8 @@ def typed(values: list[Any], url: str) -> Array:
     raise bad_answer(url, "all texts, all numbers or all bools", f"{short(values[:5])} ({names})")
 
 
-def _alone(value: Any) -> Any:
-    """Take a label out of a list or record that holds nothing else."""
-    if isinstance(value, dict) and len(value) == 1:
-        (value,) = value.values()
-    if isinstance(value, list) and len(value) == 1:
-        (value,) = value
-    return value
+def _alone(values: list[Any], kind: type[dict[str, Any]] | type[list[Any]]) -> list[Any]:
+    """Take labels out of records or lists, if each holds nothing else."""
+    if any(not isinstance(value, kind) or len(value) != 1 for value in values):
+        return values
+    return [next(iter(value.values() if isinstance(value, dict) else value)) for value in values]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
@@ -151,6 +152,7 @@ def _httpx() -> Any:
 def _client(process: int) -> httpx.Client:
     """Open a client, once per process: a forked one must not share connections with its parent."""
     client: httpx.Client = _httpx().Client()
+    atexit.register(client.close)
     return client
 
 
