@@ -106,7 +106,7 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "scale", "testing"):
+    if name in ("datasets", "mlflow", "scale", "testing"):
         return import_module(f"counterpoint.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'counterpoint' has no attribute {name!r}")
