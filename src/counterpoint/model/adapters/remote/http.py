@@ -6,10 +6,10 @@ import atexit
 import json
 import os
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from time import monotonic, sleep
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,7 @@ class Server:
                 problem = f"it answered {_quoted(status, answer)}"
                 wait = max(wait, _retry_after(headers))
             if number < self.retries:
-                time.sleep(wait)
+                sleep(wait)
         tries = f"{self.retries + 1} tries" if self.retries else "1 try"
         raise ModelError(
             f"The model at {shown(url)} cannot be reached: {problem}, after {tries}. Check that the server "
@@ -94,7 +94,7 @@ class Server:
     def _try(self, method: str, url: str, body: bytes | None) -> tuple[int, bytes, Mapping[str, str]]:
         """Ask once; the time limit holds for the whole answer, however slowly it drips in."""
         httpx = _httpx()
-        ends = time.monotonic() + self.timeout
+        ends = monotonic() + self.timeout
         parts, size = [], 0
         try:
             with _client(os.getpid()).stream(
@@ -108,7 +108,7 @@ class Server:
                             f"The answer of the model at {shown(url)} has more than {LARGEST_ANSWER:,} "
                             f"bytes; ask about fewer rows at a time: batch."
                         )
-                    if time.monotonic() > ends:
+                    if monotonic() > ends:
                         raise _NoAnswerError(f"no complete answer within {self.timeout:g} s")
                 return response.status_code, b"".join(parts), response.headers
         except httpx.TimeoutException as error:
