@@ -1,5 +1,8 @@
 """MLflow: its server, its registry, and explainers that are logged to it: `make remote`."""
 
+import os
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -144,6 +147,16 @@ def test_a_logged_explainer_of_a_remote_model_asks_its_address(serve):
         assert logged.predict(x).equals(explainer.explain_frame(x, k=1))
     needs = Path(mlflow.artifacts.download_artifacts(info.model_uri), "requirements.txt").read_text()
     assert "counterpoint[remote]==" in needs
+
+
+def test_the_script_of_the_page_runs(tmp_path):
+    page = (Path(__file__).parents[2] / "docs/remote.md").read_text(encoding="utf-8")
+    script = page.partition('```python title="remote_log_explainer.py"\n')[2].partition("```")[0]
+    (tmp_path / "log_explainer.py").write_text(script)
+    environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
+    command = [sys.executable, "log_explainer.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
 
 
 def test_an_explainer_must_be_fitted(registry):

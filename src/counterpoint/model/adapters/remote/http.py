@@ -114,7 +114,7 @@ class Server:
         except httpx.TimeoutException as error:
             raise _NoAnswerError(f"no answer within {self.timeout:g} s") from error
         except httpx.TransportError as error:
-            raise _NoAnswerError(one_line(str(error) or type(error).__name__, QUOTED).rstrip(".")) from error
+            raise _NoAnswerError(_reason(error)) from error
         except httpx.InvalidURL as error:
             raise ValueError(f"{shown(url)} is not an address: {error}.") from error
 
@@ -127,6 +127,12 @@ class Server:
 
 class _NoAnswerError(Exception):
     """A request got no answer."""
+
+
+def _reason(error: Exception) -> str:
+    """Say why there was no answer, without the system's number for it."""
+    text = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
+    return one_line(text, QUOTED).rstrip(".")
 
 
 def shown(url: str) -> str:
