@@ -95,19 +95,29 @@ def test_a_server_that_refuses_every_form_says_why():
     assert "trained on these columns: age, income" in str(caught.value)
 
 
+def test_other_forms_are_not_tried_if_the_form_is_not_to_blame():
+    with (
+        serving(decide_frame, says=b"no such model", status=404) as server,
+        pytest.raises(cp.ModelError, match=r"404: no such model\. Check the name of the model") as caught,
+    ):
+        cp.RemoteModel(server.v1, **QUICK).on(people(5))
+    assert len(server.paths) == 1
+    assert pickle.loads(pickle.dumps(caught.value)).args == caught.value.args
+
+
 def test_metadata_decides_between_columns_and_a_matrix():
     frame = people(10)[["income", "age"]]
     matrix = [{"name": "dense", "datatype": "FP32", "shape": [-1, 2]}]
     with serving(lambda table: table[:, 1] > 40, inputs=matrix) as server:
         model = cp.RemoteModel(server.v2)
-        assert model.names is None
+        assert model.feature_names() is None
         assert model.predict(frame).tolist() == (frame["age"] > 40).tolist()
         with pytest.raises(TypeError, match="columns that are not numbers: job"):
             model.predict(people(10)[["income", "job"]])
     both = [{"name": name, "datatype": "FP64", "shape": [-1, 1]} for name in ("age", "income")]
     with serving(lambda table: table["age"] > 40, inputs=both) as server:
         model = cp.RemoteModel(server.v2)
-        assert model.names == ("age", "income")
+        assert model.feature_names() == ("age", "income")
         assert model.predict(frame).tolist() == (frame["age"] > 40).tolist()
         with pytest.raises(TypeError, match=r"has the inputs age, income: X must .* got an array of shape"):
             model.predict(frame.to_numpy())

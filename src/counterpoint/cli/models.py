@@ -76,7 +76,7 @@ def open_model(request: Request) -> Opened:
         return _registered(request)
     if is_address(request.text):
         remote = open_address(request.text, request.classes, request.batch, request.timeout)
-        return Opened(remote, remote.names, None, address_fingerprint(request.text))
+        return Opened(remote, remote.feature_names(), None, address_fingerprint(request.text))
     path = Path(request.text)
     if path.suffix.lower() not in OPENERS and ":" in request.text and not path.exists():
         return _from_python(request)

@@ -32,6 +32,14 @@ LARGEST_ANSWER = 256_000_000
 QUOTED = 300
 
 
+class StatusError(ModelError):
+    """The server answered with an error, whose status is kept."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 class TooLargeError(Exception):
     """The server refuses a request for its size."""
 
@@ -167,7 +175,8 @@ def _read(url: str, status: int, answer: bytes) -> Any:
     if status == TOO_LARGE:
         raise TooLargeError(f"it answered {_quoted(status, answer)}")
     if not 200 <= status < 300:
-        raise ModelError(f"The model at {shown(url)} answered {_quoted(status, answer)}.{_cure(status)}")
+        said = f"The model at {shown(url)} answered {_quoted(status, answer)}.{_cure(status)}"
+        raise StatusError(said, status)
     try:
         return json.loads(answer)
     except (ValueError, RecursionError) as error:

@@ -103,9 +103,8 @@ class RemoteModel:
         """The classes, under scikit-learn's name for them."""
         return self.classes
 
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """The names of the features in the model's order, if the server tells them."""
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Ask the server for the names of the features in the model's order; None if it does not tell."""
         return self._settled(np.empty((0, 0))).names
 
     def on(self, known: Any) -> Self:

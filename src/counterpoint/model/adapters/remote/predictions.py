@@ -12,12 +12,15 @@ from counterpoint.model.adapters.outputs import Output
 from counterpoint.model.adapters.remote.answers import predictions_of
 from counterpoint.model.adapters.remote.columns import plain
 from counterpoint.model.adapters.remote.content import Content, rows_of
-from counterpoint.model.adapters.remote.http import Server
+from counterpoint.model.adapters.remote.http import Server, StatusError
 from counterpoint.model.adapters.remote.protocol import ServerProtocol
 from counterpoint.model.errors import ModelError
 
 # How a row of a frame is written: {"age": 31}, {"age": [31]} or [31].
 RowForm = Literal["record", "cells", "list"]
+
+# What a server may answer if it cannot read rows of a form.
+FORM_REFUSED = frozenset({400, 415, 422, 500})
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class KServeV1(ServerProtocol):
             tried = replace(self, row_form=form)
             try:
                 tried.ask(server, some, "labels")
-            except ModelError as error:
-                if error.is_down:
+            except StatusError as error:
+                if error.status not in FORM_REFUSED:
                     raise
                 reasons.append(str(error))
             else:
