@@ -11,9 +11,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import counterpoint as cp
 from counterpoint.explainers.parallel import packed
+from counterpoint.model.adapters.remote.address import protocol_of
 from counterpoint.model.adapters.remote.columns import Column, columns_of
 from loans import decide, people, polars_people, refused
 from model_server import serving
@@ -22,6 +25,8 @@ pytest.importorskip("httpx")
 
 QUICK = {"retries": 2, "backoff": 0.01}
 PROTOCOLS = ("v1", "v2", "mlflow")
+ADDRESSES = ("oip+http://host/v2/models/a", "http://host/v1/models/a:predict", "http://host/invocations")
+KEYS = st.sampled_from(["outputs", "predictions", "data", "datatype", "shape", "name"])
 
 
 def decide_frame(frame):
@@ -285,6 +290,7 @@ def test_a_row_that_the_model_fails_on_harms_no_other():
         (b"[1, 2]", 'a JSON object that has a list of "predictions"'),
         (b'{"predictions": [1]}', "2 predictions, one per row, got '1'"),
         (b'{"predictions": [1, "a"]}', r"all texts, all numbers or all bools.*int, str"),
+        (b'{"predictions": [1, 1%s]}' % (b"0" * 30), "all texts, all numbers or all bools"),
         (b'{"predictions": [null, 1]}', "all texts, all numbers or all bools"),
         (b'{"predictions": [[1, 2], [3]]}', "equally many numbers per row"),
         (b'{"predictions": [{"a": 1, "b": 2}, {"a": 1, "b": 2}]}', "dict"),
@@ -298,7 +304,15 @@ def test_garbage_is_said_to_be_garbage(says, error):
 
 @pytest.mark.parametrize(
     "says",
-    [b"{}", b"[]", b'{"outputs": []}', b'{"outputs": [{"datatype": "FP64"}]}', b'{"outputs": 3}', b"null"],
+    [
+        b"{}",
+        b"[]",
+        b'{"outputs": []}',
+        b'{"outputs": [{"datatype": "FP64"}]}',
+        b'{"outputs": 3}',
+        b"null",
+        b'{"outputs": [{"datatype": "BYTES", "data": "ab"}]}',
+    ],
 )
 def test_garbage_of_the_open_inference_protocol(says):
     with serving(by_first, says=says) as server, pytest.raises(cp.ModelError, match='JSON "outputs"'):
@@ -309,6 +323,32 @@ def test_too_few_outputs_of_the_open_inference_protocol():
     says = b'{"outputs": [{"datatype": "INT64", "shape": [3], "data": [1, 2, 3]}]}'
     with serving(by_first, says=says) as server, pytest.raises(cp.ModelError, match="one output per row"):
         cp.RemoteModel(server.v2).predict(np.ones((2, 1)))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(KEYS, parts, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(JSON, st.dictionaries(KEYS, JSON, max_size=4), st.sampled_from(["labels", "scores"]))
+def test_whatever_a_server_says_is_outputs_or_a_model_error(anything, document, output):
+    said = [
+        anything,
+        document,
+        {"outputs": [document]},
+        {"outputs": [{"datatype": "FP64", "data": anything}]},
+    ]
+    for protocol in map(protocol_of, ADDRESSES):
+        for each in (*said, {"predictions": anything}):
+            try:
+                outputs = protocol.outputs(each, 2, output)
+            except cp.ModelError:
+                continue
+            assert len(outputs) == 2
+            assert outputs.dtype.kind in "biufU"
 
 
 @pytest.mark.parametrize(

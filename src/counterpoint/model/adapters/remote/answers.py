@@ -55,7 +55,9 @@ def typed(values: list[Any], url: str) -> Array:
         except (ValueError, TypeError):
             raise bad_answer(url, "equally many numbers per row", values[0]) from None
     if kinds in ({str}, {bool}, {int}) or kinds <= {int, float}:
-        return np.array(values)
+        array = np.array(values)
+        if array.dtype.kind != "O":  # numbers that no integer of 64 bits can hold
+            return array
     names = ", ".join(sorted(kind.__name__ for kind in kinds))
     raise bad_answer(url, "all texts, all numbers or all bools", f"{short(values[:5])} ({names})")
 

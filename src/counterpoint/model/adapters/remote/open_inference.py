@@ -112,9 +112,12 @@ def _holds_labels(output: Any) -> bool:
 
 def _flat(data: Any) -> list[Any]:
     """Make one list of data that may be nested."""
-    while data and isinstance(data[0], list):
-        data = [value for row in data for value in row]
-    return list(data)
+    if not isinstance(data, list):
+        raise TypeError(f"data must be a list, got {type(data).__name__}")
+    flat: list[Any] = data
+    while flat and isinstance(flat[0], list):
+        flat = [value for row in flat for value in row]
+    return flat
 
 
 def _as_frame(tensors: list[dict[str, Any]]) -> dict[str, Any]:
