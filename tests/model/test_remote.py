@@ -373,6 +373,22 @@ def test_a_token_comes_from_the_environment_and_is_kept_nowhere(monkeypatch):
             cp.RemoteModel(server.v1, token_variable=None).predict(np.ones((1, 1)))
 
 
+def test_a_broken_token_is_not_shown(monkeypatch):
+    monkeypatch.setenv("COUNTERPOINT_MODEL_TOKEN", "abc\nsecret")
+    with serving(by_first) as server, pytest.raises(ValueError, match="in one line") as caught:
+        cp.RemoteModel(server.v1).predict(np.ones((1, 1)))
+    assert "secret" not in str(caught.value)
+    monkeypatch.setenv("COUNTERPOINT_MODEL_TOKEN", "abc\n")  # as a file that ends in a new line gives it
+    with serving(by_first, token="abc") as server:
+        assert cp.RemoteModel(server.v1).predict(np.ones((1, 1))).tolist() == [1]
+
+
+def test_an_answer_that_cannot_be_unpacked_is_no_answer():
+    broken = {"content-encoding": "gzip"}
+    with serving(by_first, headers=broken) as server, pytest.raises(cp.ModelError, match="cannot be reached"):
+        cp.RemoteModel(server.v1, retries=0).predict(np.ones((1, 1)))
+
+
 def test_passwords_in_an_address_are_not_shown():
     address = unused_address().replace("http://", "http://ann:secret@")
     with pytest.raises(cp.ModelError) as caught:

@@ -121,16 +121,18 @@ class Server:
                 return response.status_code, b"".join(parts), response.headers
         except httpx.TimeoutException as error:
             raise _NoAnswerError(f"no answer within {self.timeout:g} s") from error
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise _NoAnswerError(_reason(error)) from error
         except httpx.InvalidURL as error:
             raise ValueError(f"{shown(url)} is not an address: {error}.") from error
 
     def _headers(self) -> dict[str, str]:
         headers = {"content-type": "application/json", "accept": "application/json", **self.headers}
-        if self.token_variable and (token := os.environ.get(self.token_variable)):
-            headers["authorization"] = f"Bearer {token}"
-        return headers
+        token = os.environ.get(self.token_variable, "").strip() if self.token_variable else ""
+        if not (token.isascii() and token.isprintable()):
+            # Not shown: it is a secret, although a broken one.
+            raise ValueError(f"{self.token_variable} must be a token of plain characters in one line.")
+        return headers | ({"authorization": f"Bearer {token}"} if token else {})
 
 
 class _NoAnswerError(Exception):
