@@ -302,6 +302,17 @@ def test_garbage_is_said_to_be_garbage(says, error):
     assert server.v1 in str(caught.value)
 
 
+def test_texts_in_one_answer_and_numbers_in_another_are_refused():
+    def changes_its_mind(rows):
+        return ["yes"] if rows[0, 0] > 0 else [3]
+
+    with (
+        serving(changes_its_mind) as server,
+        pytest.raises(cp.ModelError, match="texts to all requests, or to none"),
+    ):
+        cp.RemoteModel(server.v1, batch=1).predict(np.array([[1.0], [-1.0]]))
+
+
 @pytest.mark.parametrize(
     "says",
     [
@@ -394,6 +405,7 @@ def test_passwords_in_an_address_are_not_shown():
     with pytest.raises(cp.ModelError) as caught:
         cp.RemoteModel(address, retries=0).predict(np.ones((1, 1)))
     assert "secret" not in str(caught.value)
+    assert "secret" not in repr(cp.RemoteModel(address))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from counterpoint.model.adapters import outputs as read
 from counterpoint.model.adapters.layouts import Array
 from counterpoint.model.adapters.outputs import PROBABILITY, Output
 from counterpoint.model.adapters.remote.address import protocol_of
+from counterpoint.model.adapters.remote.answers import bad_answer
 from counterpoint.model.adapters.remote.content import Content, content_of, count_of, part_of
 from counterpoint.model.adapters.remote.http import Server, TooLargeError, shown
 from counterpoint.model.adapters.remote.protocol import ServerProtocol
@@ -24,7 +25,7 @@ SOME = 3
 TOKEN = "COUNTERPOINT_MODEL_TOKEN"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RemoteModel:
     """A model on a server, asked over HTTP; needs ``counterpoint[remote]``.
 
@@ -84,9 +85,9 @@ class RemoteModel:
     timeout: float = field(default=30.0, kw_only=True)
     retries: int = field(default=3, kw_only=True)
     backoff: float = field(default=0.5, kw_only=True)
-    headers: Mapping[str, str] = field(default_factory=dict, kw_only=True, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     token_variable: str | None = field(default=TOKEN, kw_only=True)
-    protocol: ServerProtocol | None = field(default=None, kw_only=True, repr=False)
+    protocol: ServerProtocol | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.output not in get_args(Output):
@@ -97,6 +98,9 @@ class RemoteModel:
         if not self.timeout > 0:
             raise ValueError(f"RemoteModel.timeout must be more than 0 seconds, got {self.timeout}.")
         protocol_of(self.address)
+
+    def __repr__(self) -> str:
+        return f"RemoteModel({shown(self.address)!r})"
 
     @property
     def classes_(self) -> Sequence[Any] | None:
@@ -120,7 +124,7 @@ class RemoteModel:
         protocol = self._settled(content)
         starts = range(0, count, self.batch)
         parts = [self._outputs(protocol, part_of(content, start, start + self.batch)) for start in starts]
-        return self._labels(np.concatenate(parts))
+        return self._labels(self._joined(parts))
 
     __call__ = predict
 
@@ -148,7 +152,13 @@ class RemoteModel:
                 ) from error
         half = count // 2
         halves = part_of(content, 0, half), part_of(content, half, count)
-        return np.concatenate([self._outputs(protocol, part) for part in halves])
+        return self._joined([self._outputs(protocol, part) for part in halves])
+
+    def _joined(self, parts: list[Array]) -> Array:
+        """Put the outputs of several requests together; numpy would make texts of numbers among texts."""
+        if len({part.dtype.kind == "U" for part in parts}) > 1:
+            raise bad_answer(self.address, "texts to all requests, or to none", [part[0] for part in parts])
+        return np.concatenate(parts)
 
     def _labels(self, outputs: Array) -> Array:
         if self.output == "scores":
