@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from counterpoint.explanation.relaxation import Relaxation
     from counterpoint.explanation.shortfall import Shortfall
     from counterpoint.metrics.evaluate import evaluate
-    from counterpoint.model.adapters import KerasModel, OnnxModel, TorchModel
-    from counterpoint.model.blackbox import ModelError
+    from counterpoint.model.adapters import KerasModel, OnnxModel, RemoteModel, TorchModel
+    from counterpoint.model.errors import ModelError
     from counterpoint.model.target import Between, Probability
     from counterpoint.saving import load, save
     from counterpoint.search.polish import Polish
@@ -69,8 +69,8 @@ __all__ = [
     "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost", "DamagedError", "Ensemble",
     "Evolution", "Explainer", "Explanation", "Explanations", "Feature", "Guided", "Identity",
     "IncompleteError", "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss", "Neighbours",
-    "OnnxModel", "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema", "Search",
-    "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate",
+    "OnnxModel", "Polish", "Probability", "Problem", "Question", "Relaxation", "RemoteModel", "Schema",
+    "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate",
     "explain", "implies", "load", "save", "scale", "testing",
 ]
 # fmt: on
@@ -93,8 +93,8 @@ _NAMES = {
     "explanation.relaxation": "Relaxation",
     "explanation.shortfall": "Shortfall",
     "metrics.evaluate": "evaluate",
-    "model.adapters": "KerasModel OnnxModel TorchModel",
-    "model.blackbox": "ModelError",
+    "model.adapters": "KerasModel OnnxModel RemoteModel TorchModel",
+    "model.errors": "ModelError",
     "model.target": "Between Probability",
     "saving": "load save",
     "search.polish": "Polish",
@@ -106,7 +106,7 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "scale", "testing"):
+    if name in ("datasets", "mlflow", "scale", "testing"):
         return import_module(f"counterpoint.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'counterpoint' has no attribute {name!r}")

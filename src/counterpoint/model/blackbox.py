@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from counterpoint.data.types import Indices, Labels, Rows
 from counterpoint.model.adapters import adapting, ask
 from counterpoint.model.adapters.probability import ClassProbability
+from counterpoint.model.errors import ModelError as ModelError
 from counterpoint.model.representation import Instances, View
 from counterpoint.model.scores import ScoreKind, Scores
 from counterpoint.model.tree_models import is_made_of_trees
@@ -26,17 +27,6 @@ MAX_CELLS = 50_000_000
 # To see whether a model's scores depend on the batch, it gets a batch of this size, and this many rows alone.
 BATCH = 64
 PROBES = 16
-
-
-class ModelError(RuntimeError):
-    """The user's model failed, or returned something that cannot be labels.
-
-    `position` is the index, within the question, of the first row that it fails on, if known.
-    """
-
-    def __init__(self, message: str, position: int | None = None) -> None:
-        super().__init__(message)
-        self.position = position
 
 
 @dataclass
@@ -212,6 +202,8 @@ class BlackBox:
         started = monotonic()
         try:
             output = self._ask(table)
+        except ModelError:
+            raise  # an adapter has said all there is to say
         except Exception as error:
             text = f"{type(error).__name__}: {error}".rstrip(". ")
             raise ModelError(f"The model raised {text}. It was given {self._given(len(rows))}.") from error

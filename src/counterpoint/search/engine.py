@@ -278,7 +278,7 @@ def label(questions: Sequence[Question], blackbox: BlackBox) -> list[Reply]:
 
 def _label_apart(questions: Sequence[Question], blackbox: BlackBox, error: ModelError) -> list[Reply]:
     """Ask about each instance separately, so that only instances whose rows the model fails on fail."""
-    replies, down = [], False
+    replies, down = [], error.is_down
     for question in questions:
         labels: dict[int, Labels] = {}
         failed: dict[int, ModelError] = {}
@@ -291,13 +291,15 @@ def _label_apart(questions: Sequence[Question], blackbox: BlackBox, error: Model
                 labels[instance] = blackbox.predict(question.rows[mine], question.instance[mine])
             except ModelError as own_error:
                 failed[instance] = _located(own_error, question, instance, blackbox)
-                down = blackbox.is_down()
+                down = failed[instance].is_down or blackbox.is_down()
         replies.append(Reply(_spread(question.instance, labels), failed))
     return replies
 
 
 def _located(error: ModelError, question: Question, instance: int, blackbox: BlackBox) -> ModelError:
     """Find the first row of an instance that the model fails on, and note its index in the question."""
+    if error.is_down:
+        return error
     mine = np.flatnonzero(question.instance == instance)
     culprit = blackbox.first_failing(question.rows[mine], question.instance[mine])
     if culprit is not None:
