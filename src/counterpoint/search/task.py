@@ -100,6 +100,8 @@ class Task:
         Seeds the random stream: the same for every instance, so that similar instances get similar answers.
     costs
         What changes cost; None if all cost what they cost by default.
+    thresholds
+        Gives the values of a feature that are worth trying, where the model shows them; see `worth_trying`.
     """
 
     x: Rows
@@ -112,6 +114,7 @@ class Task:
     max_changes: int | None = None
     stream: tuple[int, ...] = (0,)
     costs: Costs | None = None
+    thresholds: Callable[[int], Row | None] | None = None
 
     def __post_init__(self) -> None:
         make_read_only(self)
@@ -232,6 +235,15 @@ class Task:
         """
         width = int(self.x.shape[1])
         return max(min(count, least), count * WIDE // max(WIDE, width))
+
+    def worth_trying(self, feature: int) -> Row | None:
+        """List the values of a number that are worth trying, sorted; None if that is not known.
+
+        It is known for models made of trees: they decide alike about all values between two thresholds, so
+        the values next to their thresholds are enough. Each is possible in the column, but perhaps not
+        admissible for x: `project` moves it.
+        """
+        return None if self.thresholds is None else self.thresholds(feature)
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Build something once, then cache it for all tasks that pose the same question under the same rules.
