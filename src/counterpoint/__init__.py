@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Tree,
     )
     from counterpoint.explainers.ensemble import Ensemble, explain
+    from counterpoint.explainers.exact import Exact
     from counterpoint.explainers.run import IncompleteError
     from counterpoint.explanation.explanation import Explanation
     from counterpoint.explanation.explanations import Explanations
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from counterpoint.model.blackbox import ModelError
     from counterpoint.model.target import Between, Probability
     from counterpoint.saving import load, save
+    from counterpoint.search.bound import Bound
     from counterpoint.search.polish import Polish
     from counterpoint.search.task import Question, Search, Task
     from counterpoint.search.why import Why
@@ -66,12 +68,12 @@ __version__ = "0.1.0"
 # fmt: off
 __all__ = [
     "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SPARSE", "VARIED", "Autoencoder", "Between",
-    "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost", "DamagedError", "Ensemble",
-    "Evolution", "Explainer", "Explanation", "Explanations", "Feature", "Guided", "Identity",
-    "IncompleteError", "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss", "Neighbours",
-    "OnnxModel", "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema", "Search",
-    "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate",
-    "explain", "implies", "load", "save", "scale", "testing",
+    "Bound", "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost", "DamagedError",
+    "Ensemble", "Evolution", "Exact", "Explainer", "Explanation", "Explanations", "Feature", "Guided",
+    "Identity", "IncompleteError", "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss",
+    "Neighbours", "OnnxModel", "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema",
+    "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets",
+    "evaluate", "explain", "implies", "load", "save", "scale", "testing",
 ]
 # fmt: on
 
@@ -86,6 +88,7 @@ _NAMES = {
     "data.schema": "Feature Schema",
     "explainers": "BruteForce CaseBased Evolution Explainer Guided Neighbours Sphere Tree",
     "explainers.ensemble": "Ensemble explain",
+    "explainers.exact": "Exact",
     "explainers.run": "IncompleteError",
     "explanation.explanation": "Explanation",
     "explanation.explanations": "Explanations",
@@ -97,6 +100,7 @@ _NAMES = {
     "model.blackbox": "ModelError",
     "model.target": "Between Probability",
     "saving": "load save",
+    "search.bound": "Bound",
     "search.polish": "Polish",
     "search.task": "Question Search Task",
     "search.why": "Why",

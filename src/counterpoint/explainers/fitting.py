@@ -20,7 +20,7 @@ from counterpoint.data.outputs import is_continuous
 from counterpoint.data.problems import Problem
 from counterpoint.data.schema import Schema, TableReading
 from counterpoint.data.signals import as_signals, classifies_series, is_image
-from counterpoint.data.types import Indices, Labels, Row, Rows
+from counterpoint.data.types import Indices, Labels, Rows
 from counterpoint.model.blackbox import BlackBox
 from counterpoint.model.follows import Follows, Function
 from counterpoint.model.representation import Direct, Through, View
@@ -217,23 +217,11 @@ class Fitted:
 
         return replace(self, blackbox=blackbox, known=self.known.once(("probability", classes), labelled))
 
-    @property
     def structure(self) -> Structure:
-        """The trees of the model, read once; raises `UnreadableError` if it is not made of trees."""
+        """Read the trees of the model, once; raise `UnreadableError` if it is not made of trees."""
         if self.view.latent is not self.schema:
             raise UnreadableError("it decides about images or series")
-        return self.blackbox.structure(self.known.schema, self.known.rows)
-
-    def worth_trying(self, feature: int) -> Row | None:
-        """List the values of a number that are worth trying; None if the model does not show them.
-
-        Models made of trees do: they decide alike about all values between two thresholds. See
-        `Structure.worth_trying`.
-        """
-        try:
-            return self.structure.worth_trying(feature)
-        except UnreadableError:
-            return None
+        return self.blackbox.structure(self.known.schema, self.known.rows).reading(self.schema)
 
     def task(
         self,
@@ -256,7 +244,7 @@ class Fitted:
             max_changes=max_changes,
             stream=stream,
             costs=self._once("costs", lambda: self.constrained.costs),
-            thresholds=self.worth_trying,
+            read_trees=self.structure,
         )
 
     def read_target(self, target: Any) -> Target:

@@ -317,6 +317,7 @@ class Run:
                     len(places), len(finds.indices(instance)), asked, pool.stopped.get(instance)
                 ),
                 nearest_miss=self._miss(place),
+                bound=pool.bounds.get(instance),
                 model_calls=1 + int(pool.calls[instance] + (found.checks[instance] > 0)),
                 model_rows=1 + asked + int(found.checks[instance]),
             )

@@ -15,6 +15,7 @@ from counterpoint.data.types import Labels, Row, Rows
 from counterpoint.explanation.nearest_miss import NearestMiss
 from counterpoint.explanation.shortfall import Shortfall
 from counterpoint.model.target import Probability
+from counterpoint.search.bound import Bound
 
 
 class Asked(Protocol):
@@ -48,6 +49,7 @@ class Answer:
     nearest_miss: NearestMiss | None = None
     cost: NDArray[np.float64] | None = None
     limits: Limits = AS_FITTED
+    bound: Bound | None = None
     _asked: Asked | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

@@ -80,6 +80,8 @@ class Explanation(Answer):
         What the changes of each cost, if costs were given: its distance from x, weighed by them.
     limits
         The constraints given with the question, in place of those given to `fit`; not written to JSON.
+    bound
+        What is proven about how near a counterfactual can be, if it was found by `Exact`.
 
     Examples
     --------
@@ -263,6 +265,8 @@ class Explanation(Answer):
     def _note(self) -> str:
         """Why there are fewer than k, what came nearest if there is none, and what to know of the answers."""
         parts = [str(part) for part in (self.shortfall, self.nearest_miss) if part is not None]
+        if self.bound is not None and len(self):
+            parts.append(wording.bound_text(self.bound.gap, self.cost is not None))
         if len(self) and (self.may_hold_needless or self.schema.form.shape):
             parts.append(wording.UNCHECKED)
         elif not self.schema.form.shape and (different := len(set(self.actions))) < len(self):

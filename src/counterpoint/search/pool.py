@@ -19,6 +19,7 @@ from counterpoint._util.duplicates import distinct
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Labels, Mask, Rows
 from counterpoint.model.blackbox import ModelError
+from counterpoint.search.bound import Bound
 from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply
 from counterpoint.search.grouped import before_each
 from counterpoint.search.misses import Misses
@@ -76,7 +77,8 @@ class Pool:
 
     `names` are those that finds are credited to: searches, and `derived` ones for what is made from finds.
     `asked` and `calls` count rows and questions per instance. `failed` holds the error of each instance on
-    whose rows the model failed; `stopped` says why an instance was stopped before its searches ended.
+    whose rows the model failed; `stopped` says why an instance was stopped before its searches ended, and
+    `bounds` what searches proved about how near counterfactuals can be.
     """
 
     def __init__(
@@ -94,12 +96,18 @@ class Pool:
         self.counts = np.zeros(len(task), dtype=np.intp)
         self.failed: dict[int, Exception] = {}
         self.stopped: dict[int, Why] = {}
+        self.bounds: dict[int, Bound] = {}
         self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
         self._follow = follow
         self._lockstep, self._searches = Lockstep(task.decisions[:0]), list[int]()
         self.misses = Misses(task)
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
         self._settled = Question(task.x[:0], np.empty(0, dtype=np.intp))
+
+    @property
+    def seconds_left(self) -> float:
+        """The time left in seconds; infinite if there is no limit."""
+        return self._budget.seconds_left()
 
     @property
     def current(self) -> str:

@@ -28,6 +28,7 @@ from counterpoint.data.repairs import repaired
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.data.weighed import Weighed
 from counterpoint.model.target import Target
+from counterpoint.model.trees import Structure, UnreadableError
 from counterpoint.search.grouped import nearest
 
 T = TypeVar("T")
@@ -100,8 +101,8 @@ class Task:
         Seeds the random stream: the same for every instance, so that similar instances get similar answers.
     costs
         What changes cost; None if all cost what they cost by default.
-    thresholds
-        Gives the values of a feature that are worth trying, where the model shows them; see `worth_trying`.
+    read_trees
+        Reads the trees of the model, if it is made of some; see `structure`.
     """
 
     x: Rows
@@ -114,7 +115,7 @@ class Task:
     max_changes: int | None = None
     stream: tuple[int, ...] = (0,)
     costs: Costs | None = None
-    thresholds: Callable[[int], Row | None] | None = None
+    read_trees: Callable[[], Structure] | None = None
 
     def __post_init__(self) -> None:
         make_read_only(self)
@@ -243,7 +244,17 @@ class Task:
         the values next to their thresholds are enough. Each is possible in the column, but perhaps not
         admissible for x: `project` moves it.
         """
-        return None if self.thresholds is None else self.thresholds(feature)
+        try:
+            return self.structure.worth_trying(feature)
+        except UnreadableError:
+            return None
+
+    @property
+    def structure(self) -> Structure:
+        """The trees of the model, read when first asked for; `UnreadableError` if it is not made of trees."""
+        if self.read_trees is None:
+            raise UnreadableError("its trees are not known here")
+        return self.read_trees()
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Build something once, then cache it for all tasks that pose the same question under the same rules.

@@ -13,5 +13,6 @@ class Why(StrEnum):
     NOT_WORTH_IT = "not worth it"  # the selection left the others out
     NEEDLESS = "needless"  # the others hold changes that are not needed, or differ by less than rounding
     NOT_ALLOWED = "not allowed"  # the constraints leave nothing to try
+    PROVEN = "proven"  # it is proven that there are no others
     MAX_ROWS = "max_rows"
     MAX_SECONDS = "max_seconds"

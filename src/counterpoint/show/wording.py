@@ -122,6 +122,26 @@ def way_text(way: float) -> str:
     return {1.0: "up", -1.0: "down", 2.0: "other", 3.0: "missing"}.get(way, "known")
 
 
+def bound_text(gap: float, by_cost: bool = False) -> str:
+    """Say what is proven about the nearest counterfactual: by what share a nearer one could undercut it.
+
+    Examples
+    --------
+    >>> bound_text(0.0)
+    'It is proven that none is nearer than the first'
+    >>> bound_text(0.06)
+    'The first is at most 6 % farther than the best possible'
+    """
+    nearer, farther = ("cheaper", "dearer") if by_cost else ("nearer", "farther")
+    if gap == 0:
+        return f"It is proven that none is {nearer} than the first"
+    if not np.isfinite(gap):
+        return f"It is not known whether one is {nearer} than the first"
+    share = f"{gap:.0%}" if gap >= 0.095 else f"{gap:.2g}" if gap < 0.0001 else f"{gap:.1%}"
+    share = share.replace(".0%", "%").replace("%", " %")
+    return f"The first is at most {share} {farther} than the best possible"
+
+
 def variants_text(different: int) -> str:
     """Say that some answers repeat an action.
 

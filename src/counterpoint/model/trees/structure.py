@@ -6,7 +6,7 @@ is worth trying; of an interval, the admissible value nearest to x.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -95,7 +95,34 @@ class Structure:
         cuts = self.cuts[feature]
         return np.empty(0) if cuts is None else cuts.values
 
-    @property
+    def nodes_of(self, feature: int) -> Indices:
+        """List the nodes that ask about a feature."""
+        splits = self.trees.splits
+        return np.asarray(splits[self.owner[self.trees.column[splits]] == feature])
+
+    @cached_property
+    def codes_left(self) -> dict[int, tuple[Indices, Mask]]:
+        """Of each category, the nodes that ask about it, and which codes go left there: nodes × codes."""
+        found = {}
+        splits = self.trees.splits
+        owners = self.owner[self.trees.column[splits]]
+        for feature, table in enumerate(self.tables):
+            if table is None:
+                continue
+            nodes = splits[owners == feature]
+            columns = np.flatnonzero(self.owner == feature)
+            values = table[np.searchsorted(columns, self.trees.column[nodes])]
+            left = self.trees.goes_left(values.ravel(), np.repeat(nodes, values.shape[1]))
+            found[feature] = nodes, left.reshape(values.shape)
+        return found
+
+    def reading(self, schema: Schema) -> Structure:
+        """Give the same for rows of a schema that knows more values of immutable features."""
+        if schema is self.encoding.schema:
+            return self
+        return replace(self, encoding=replace(self.encoding, schema=schema))
+
+    @cached_property
     def asked(self) -> Mask:
         """Which features any tree asks about."""
         mask = np.zeros(len(self.cuts), dtype=np.bool_)
