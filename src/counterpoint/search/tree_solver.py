@@ -175,7 +175,7 @@ class _Nodes:
         pruned = prune(trees, states.way)
         nodes = pruned.nodes
         column = trees.column[nodes]
-        return cls(
+        taken = cls(
             np.where(column == LEAF, LEAF, states.structure.owner[np.maximum(column, 0)]),
             states.threshold[nodes],
             states.is_below[nodes],
@@ -185,6 +185,8 @@ class _Nodes:
             pruned.roots,
             tuple(states.sets.get(node) for node in nodes.tolist()),
         )
+        flags = {place: states.flags[n] for place, n in enumerate(nodes.tolist()) if n in states.flags}
+        return _Expansion(taken, states, flags).nodes() if flags else taken
 
     def joined(self, other: _Nodes) -> _Nodes:
         """Add further trees."""
@@ -226,6 +228,70 @@ class _Nodes:
             "cat_idx": np.array(list(sizes), dtype=np.uint32),
             "cat_card": np.array(list(sizes.values()), dtype=np.uint32),
         }
+
+
+class _Expansion:
+    """Trees in which nodes that ask for a set of categories on a ladder ask for places instead.
+
+    Each such node becomes one node per place at which the answer changes. What hangs below is repeated, but
+    only as far as it can still be reached.
+    """
+
+    def __init__(self, nodes: _Nodes, states: States, flags: dict[int, Mask]) -> None:
+        self._nodes, self._states, self._flags = nodes, states, flags
+        self._made: list[tuple[int, float, int, int, int, float, Mask | None]] = []
+
+    def nodes(self) -> _Nodes:
+        """Expand all trees."""
+        roots = [self._copy(root, {}) for root in self._nodes.roots.tolist()]
+        feature, threshold, is_below, left, right, value, sets = zip(*self._made, strict=True)
+        return _Nodes(
+            np.array(feature, dtype=np.intp),
+            np.array(threshold),
+            np.array(is_below, dtype=np.uint8),
+            np.array(left, dtype=np.intp),
+            np.array(right, dtype=np.intp),
+            np.array(value),
+            np.array(roots, dtype=np.intp),
+            sets,
+        )
+
+    def _copy(self, node: int, within: dict[int, tuple[int, int]]) -> int:
+        """Copy a node and all below it, as far as the indices of ladders lie within limits."""
+        nodes, feature = self._nodes, int(self._nodes.feature[node])
+        if node in self._flags:
+            first, last = within.get(feature, (0, len(self._flags[node]) - 1))
+            flags = self._flags[node][first : last + 1]
+            if flags.all() or not flags.any():
+                return self._copy(int((nodes.left if flags[0] else nodes.right)[node]), within)
+            cut = first + int(np.argmax(flags != flags[0]))
+            ladder = self._states.of[feature]
+            assert isinstance(ladder, Ladder)
+            made = self._make(feature, float(ladder.places[cut]), 1, 0.0, None)
+            left = self._copy(node, {**within, feature: (first, cut - 1)})
+            right = self._copy(node, {**within, feature: (cut, last)})
+            return self._join(made, left, right)
+        made = self._make(
+            feature,
+            float(nodes.threshold[node]),
+            int(nodes.is_below[node]),
+            float(nodes.value[node]),
+            nodes.sets[node],
+        )
+        if feature == LEAF:
+            return made
+        return self._join(
+            made, self._copy(int(nodes.left[node]), within), self._copy(int(nodes.right[node]), within)
+        )
+
+    def _make(self, feature: int, threshold: float, below: int, value: float, members: Mask | None) -> int:
+        self._made.append((feature, threshold, below, 0, 0, value, members))
+        return len(self._made) - 1
+
+    def _join(self, node: int, left: int, right: int) -> int:
+        feature, threshold, below, _, _, value, members = self._made[node]
+        self._made[node] = feature, threshold, below, left, right, value, members
+        return node
 
 
 def _marking(states: States, row: Row, value: float) -> _Nodes:

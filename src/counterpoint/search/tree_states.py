@@ -31,15 +31,15 @@ class Condition(NamedTuple):
 
 @dataclass(frozen=True)
 class Ladder:
-    """The values that a number can take, with their places: prices upwards, minus prices downwards.
+    """The values that a feature can take, with their places: prices upwards, minus prices downwards.
 
-    Where x lies outside its range, its own place 0 is not among those from `low` to `high`.
+    Categories whose changes differ in price are a ladder too: in the order of their prices, all upwards.
     """
 
     values: Row
     places: Row
-
     own: int  # the index of the value that is no change, or the least
+    is_coded: bool = False
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -52,6 +52,8 @@ class Ladder:
 
     def index(self, value: float) -> int:
         """Find the value that no tree can tell from this one: the next towards x."""
+        if self.is_coded:
+            return int(np.flatnonzero(self.values == value)[0])
         if value >= self.values[self.own]:
             return int(np.searchsorted(self.values, value, side="right")) - 1
         return int(np.searchsorted(self.values, value, side="left"))
@@ -72,7 +74,7 @@ class Ladder:
 
 @dataclass(frozen=True)
 class Choice:
-    """The categories that a feature can take, and the price of the cheapest change."""
+    """The categories that a feature can take, and the price of each change, which is the same for all."""
 
     codes: Indices
     price: float
@@ -82,8 +84,8 @@ class States:
     """What the features of one instance can take, and what each node asks about it.
 
     `kept` are features that may not change, beside those that never may. `way` tells for each node which way
-    every row goes, or that it depends. `threshold` and `is_below` tell how nodes compare places, and `sets`
-    which categories go left.
+    every row goes, or that it depends. `threshold` and `is_below` tell how nodes compare places, `sets` which
+    categories go left, and `flags` the same for categories that are a ladder, in its order.
     """
 
     def __init__(self, structure: Structure, task: Task, instance: int, kept: Collection[int] = ()) -> None:
@@ -96,7 +98,8 @@ class States:
         self.way = self._ways()
         self.threshold = np.zeros(len(self.way))
         self.is_below = np.zeros(len(self.way), dtype=np.uint8)
-        self.sets: dict[int, NDArray[np.bool_]] = {}
+        self.sets: dict[int, Mask] = {}
+        self.flags: dict[int, Mask] = {}
         bounds = task.rules.around(self.x)
         low, high = (np.broadcast_to(each, self.x.shape) for each in (bounds.low, bounds.high))
         self.of: dict[int, Ladder | Choice] = {}
@@ -119,13 +122,20 @@ class States:
         cells = np.zeros(len(row))
         for feature, states in self.of.items():
             value = float(row[feature])
-            if np.isnan(value) or (isinstance(states, Choice) and value not in states.codes):
+            if np.isnan(value) or value not in self._takes(feature, value):
                 return None
             cells[feature] = states.places[states.index(value)] if isinstance(states, Ladder) else value
         others = np.setdiff1d(np.arange(len(row)), list(self.of))
         asked = others[self.structure.asked[others]]
         same = (row[asked] == self.home[asked]) | (np.isnan(row[asked]) & np.isnan(self.home[asked]))
         return cells if same.all() else None
+
+    def _takes(self, feature: int, value: float) -> Collection[float]:
+        """List the categories of a feature; of a number, any value."""
+        states = self.of[feature]
+        if isinstance(states, Choice):
+            return set(states.codes.tolist())
+        return set(states.values.tolist()) if states.is_coded else {value}
 
     def alike(self, feature: int, code: float) -> Mask:
         """Tell which categories no tree can tell from one, by code."""
@@ -137,7 +147,7 @@ class States:
         return float(self._task.measure.from_x(row[None], self.x[None])[0])
 
     def seen(self, cells: Row) -> float:
-        """Add up what changes cost at least: the cheapest price, where categories differ in theirs."""
+        """Add up what changes cost."""
         total = self.unavoidable
         for feature, states in self.of.items():
             if isinstance(states, Ladder):
@@ -187,17 +197,27 @@ class States:
         values = np.concatenate([lower, self.home[[feature]], upper])
         return Ladder(values, self._places(feature, values), len(lower))
 
-    def _category(self, feature: int) -> Choice:
+    def _category(self, feature: int) -> Ladder | Choice:
         size = len(self._task.rules.schema.features[feature].categories)
         x = np.repeat(self.x[None], size, axis=0)
         codes = np.flatnonzero(self._task.rules.around(x).takes(np.arange(size, dtype=np.float64), feature))
+        prices = np.abs(self._places(feature, codes.astype(np.float64)))
+        order = np.argsort(prices, kind="stable")
+        codes, prices = codes[order], prices[order]
+        is_flat = len(np.unique(prices[codes != self.x[feature]])) < 2
         nodes, left = self.structure.codes_left[feature]
-        varies = np.asarray(left[:, codes].any(axis=1) & ~left[:, codes].all(axis=1))
+        left = left if is_flat else left[:, codes]
+        some = left[:, codes] if is_flat else left
+        varies = np.asarray(some.any(axis=1) & ~some.all(axis=1))
         self.way[nodes[varies]] = UNKNOWN
-        self.sets |= {int(node): left[index] for index, node in enumerate(nodes.tolist()) if varies[index]}
-        others = codes[codes != self.x[feature]].astype(np.float64)
-        prices = np.abs(self._places(feature, others))
-        return Choice(codes, float(prices.min(initial=np.inf)) if len(prices) else 1.0)
+        found = {int(node): left[index] for index, node in enumerate(nodes.tolist()) if varies[index]}
+        if is_flat:
+            self.sets |= found
+            return Choice(np.sort(codes), float(prices.max(initial=0.0)) or 1.0)
+        self.flags |= found
+        # Equal prices need different places, by less than rounding.
+        places = prices + np.arange(len(prices)) * 1e-13 * prices.max()
+        return Ladder(codes.astype(np.float64), places, 0, is_coded=True)
 
     def _places(self, feature: int, values: Row) -> Row:
         """Give values their places: their prices, negative below x."""

@@ -62,6 +62,7 @@ class Encoding:
         """Follow a model to its trees; raise `UnreadableError` for a step that cannot be followed."""
         if isinstance(model, ClassProbability):
             model = model.model
+        model = getattr(model, "__wrapped__", model)
         model = getattr(model, "__self__", model)  # a bound method such as model.predict
         model = getattr(model, "best_estimator_", model)
         steps: list[Step] = []
