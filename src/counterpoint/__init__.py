@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from counterpoint.explanation.explanation import Explanation
     from counterpoint.explanation.explanations import Explanations
     from counterpoint.explanation.nearest_miss import NearestMiss
+    from counterpoint.explanation.ranges import Range, Ranges
     from counterpoint.explanation.relaxation import Relaxation
     from counterpoint.explanation.shortfall import Shortfall
     from counterpoint.metrics.evaluate import evaluate
@@ -71,9 +72,9 @@ __all__ = [
     "Bound", "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost", "DamagedError",
     "Ensemble", "Evolution", "Exact", "Explainer", "Explanation", "Explanations", "Feature", "Guided",
     "Identity", "IncompleteError", "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss",
-    "Neighbours", "OnnxModel", "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema",
-    "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets",
-    "evaluate", "explain", "implies", "load", "save", "scale", "testing",
+    "Neighbours", "OnnxModel", "Polish", "Probability", "Problem", "Question", "Range", "Ranges",
+    "Relaxation", "Schema", "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree",
+    "Why", "datasets", "evaluate", "explain", "implies", "load", "save", "scale", "testing",
 ]
 # fmt: on
 
@@ -93,6 +94,7 @@ _NAMES = {
     "explanation.explanation": "Explanation",
     "explanation.explanations": "Explanations",
     "explanation.nearest_miss": "NearestMiss",
+    "explanation.ranges": "Range Ranges",
     "explanation.relaxation": "Relaxation",
     "explanation.shortfall": "Shortfall",
     "metrics.evaluate": "evaluate",

@@ -25,8 +25,10 @@ from counterpoint.explainers.framing import explain_frame, frame_schema, frames_
 from counterpoint.explainers.parallel import check_jobs, explain_in_parallel
 from counterpoint.explainers.relaxing import relax
 from counterpoint.explainers.run import IncompleteError, Run, Settings
+from counterpoint.explainers.widening import ranges_of
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
+from counterpoint.explanation.ranges import Ranges
 from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.model.follows import Function
 from counterpoint.model.representation import Sight, Through
@@ -413,6 +415,44 @@ class Explainer(ABC):
     ) -> Relaxation | None:
         """Ask a question again, with fewer constraints."""
         return relax(self, explanation, settings, keep, max_seconds)
+
+    def ranges(
+        self,
+        explanations: Sequence[Explanation],
+        *,
+        target: Any = None,
+        max_seconds: float | None = None,
+    ) -> list[Ranges]:
+        """Find how far the changed values of answers can move: `Explanation.ranges`, for those from JSON.
+
+        Parameters
+        ----------
+        explanations
+            Answers of this explainer, all for the same target.
+        target
+            As it was given to `explain`; one that names classes or a probability may be left out.
+        max_seconds
+            After this many seconds, what is known so far is returned.
+        """
+        answers = list(explanations)
+        if not answers:
+            return []
+        if target is None:
+            target = answers[0].probability or list(answers[0].classes) or None
+        settings = Settings.of(self._fitted(), answers[0].k, target, None, None, None)
+        for each in answers:
+            if str(settings.target) != each.target:
+                raise ValueError(
+                    f"The target of the explanation is {each.target}, got {target!r}. Give target as it was "
+                    f"given to explain."
+                )
+        return self.ask_ranges(answers, settings, max_seconds)
+
+    def ask_ranges(
+        self, explanations: Sequence[Explanation], settings: Settings, max_seconds: float | None
+    ) -> list[Ranges]:
+        """Find how far the changed values of answers can move."""
+        return ranges_of(self, explanations, settings, max_seconds)
 
     def problems(self, X: Any) -> list[Problem]:
         """List all values that keep a row from being explained, without asking the model.

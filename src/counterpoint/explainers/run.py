@@ -19,6 +19,7 @@ from counterpoint.explainers.fitting import Fitted
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
 from counterpoint.explanation.nearest_miss import NearestMiss
+from counterpoint.explanation.ranges import Ranges
 from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.explanation.shortfall import Shortfall
 from counterpoint.model.representation import Sight
@@ -137,10 +138,16 @@ class Method(Protocol):
         """Find the fewest constraints whose release gives an answer."""
         ...
 
+    def ask_ranges(
+        self, explanations: Sequence[Explanation], settings: Settings, max_seconds: float | None
+    ) -> list[Ranges]:
+        """Find how far the changed values of answers can move."""
+        ...
+
 
 @dataclass(frozen=True)
 class Asked:
-    """Who was asked what, for an explanation to ask again with fewer constraints."""
+    """Who was asked what, for an explanation to ask again."""
 
     method: Method
     settings: Settings
@@ -150,6 +157,10 @@ class Asked:
     ) -> Relaxation | None:
         """Ask again, with fewer constraints."""
         return self.method.ask_relaxed(explanation, self.settings, keep, max_seconds)
+
+    def ranges(self, explanations: Sequence[Explanation], max_seconds: float | None) -> list[Ranges]:
+        """Ask how far the changed values of answers can move."""
+        return self.method.ask_ranges(explanations, self.settings, max_seconds)
 
 
 class Run:
@@ -255,7 +266,9 @@ class Run:
         follow = None
         if fitted.follows is not None:
             follow = fitted.follows.about(fitted.view, self._instances, group, fitted.constrained)
-        return task, Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys, follow)
+        pool = Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys, follow)
+        pool.places = group
+        return task, pool
 
     def _rows_left(self) -> float:
         """Estimate how many rows per instance can still be tried: all groups share the time."""

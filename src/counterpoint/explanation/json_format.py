@@ -17,6 +17,7 @@ from counterpoint.data.problems import Problem
 from counterpoint.data.schema import Schema
 from counterpoint.data.stored import check_codes
 from counterpoint.data.types import Labels, Row, Rows
+from counterpoint.explanation import ranges
 from counterpoint.explanation.answer import Answer
 from counterpoint.explanation.nearest_miss import NearestMiss
 from counterpoint.explanation.shortfall import Shortfall
@@ -159,6 +160,7 @@ def _own_to_plain(answer: Answer) -> dict[str, Any]:
         "nearest_miss": _miss_to_plain(answer.nearest_miss),
         **({} if answer.cost is None else {"cost": storage.numbers_to_plain(answer.cost)}),
         **({} if answer.bound is None else {"bound": _bound_to_plain(answer.bound)}),
+        **({} if answer.widened is None else {"ranges": ranges.to_plain(answer.widened)}),
     }
 
 
@@ -257,6 +259,7 @@ def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) ->
             probability=_probability_from_plain(own.get("probability")),
             nearest_miss=_miss_from_plain(own.get("nearest_miss"), schema, x[i]),
             bound=_bound_from_plain(own.get("bound")),
+            widened=None if "ranges" not in own else ranges.from_plain(own["ranges"], schema),
             cost=storage.numbers_from_plain(own["cost"]) if "cost" in own else None,
         )
 

@@ -78,7 +78,8 @@ class Pool:
     `names` are those that finds are credited to: searches, and `derived` ones for what is made from finds.
     `asked` and `calls` count rows and questions per instance. `failed` holds the error of each instance on
     whose rows the model failed; `stopped` says why an instance was stopped before its searches ended, and
-    `bounds` what searches proved about how near counterfactuals can be.
+    `bounds` what searches proved about how near counterfactuals can be. `places` are those of the instances
+    in the run.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Pool:
         self.failed: dict[int, Exception] = {}
         self.stopped: dict[int, Why] = {}
         self.bounds: dict[int, Bound] = {}
+        self.places = np.arange(len(task))
         self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
         self._follow = follow
         self._lockstep, self._searches = Lockstep(task.decisions[:0]), list[int]()
@@ -108,6 +110,11 @@ class Pool:
     def seconds_left(self) -> float:
         """The time left in seconds; infinite if there is no limit."""
         return self._budget.seconds_left()
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether the user's own rule decides about rows too."""
+        return self._obeys is not None
 
     @property
     def current(self) -> str:

@@ -34,10 +34,19 @@ def read_trees(model: Any) -> Trees:
     for kind in type(model).__mro__:
         for prefix, read in _READERS.items():
             if f"{kind.__module__}.{kind.__name__}".startswith(prefix):
-                return read(model)
+                return _read(model, read)
     raise UnreadableError(
         f"{type(model).__name__} is not among the models whose trees can be read: {READABLE}"
     )
+
+
+def _read(model: Any, read: Callable[[Any], Trees]) -> Trees:
+    try:
+        return read(model)
+    except UnreadableError:
+        raise
+    except Exception as error:  # other versions of a library may store trees in another way
+        raise UnreadableError(f"its trees could not be read: {type(error).__name__}: {error}") from error
 
 
 def _decision_tree(model: Any) -> Trees:
@@ -188,6 +197,8 @@ def _lightgbm(model: Any) -> Trees:
 
 def _lightgbm_tree(fields: dict[str, str]) -> Trees:
     """Read one tree: inner nodes first, then leaves, which LightGBM counts down from -1."""
+    if fields.get("is_linear") == "1":
+        raise UnreadableError("its leaves hold linear models (linear_tree)")
     leaves = _numbers(fields, "leaf_value")
     left, right = (_numbers(fields, name).astype(np.intp) for name in ("left_child", "right_child"))
     inner, count = len(left), len(leaves)
@@ -208,7 +219,7 @@ def _lightgbm_tree(fields: dict[str, str]) -> Trees:
         left=np.append(children[0], nothing).astype(np.intp),
         right=np.append(children[1], nothing).astype(np.intp),
         value=np.append(np.zeros(inner), leaves),
-        roots=np.zeros(1, dtype=np.intp) if inner else np.array([0], dtype=np.intp),
+        roots=np.zeros(1, dtype=np.intp),
         sets=_lightgbm_sets(fields, np.flatnonzero(by_set).tolist(), threshold),
     )
 
