@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from counterpoint.model.target import Between, Probability
     from counterpoint.saving import load, save
     from counterpoint.search.bound import Bound
+    from counterpoint.search.margin import SAFE, Margin
     from counterpoint.search.polish import Polish
     from counterpoint.search.task import Question, Search, Task
     from counterpoint.search.why import Why
@@ -68,13 +69,13 @@ __version__ = "0.1.0"
 
 # fmt: off
 __all__ = [
-    "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SPARSE", "VARIED", "Autoencoder", "Between",
-    "Bound", "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost", "DamagedError",
-    "Ensemble", "Evolution", "Exact", "Explainer", "Explanation", "Explanations", "Feature", "Guided",
-    "Identity", "IncompleteError", "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss",
-    "Neighbours", "OnnxModel", "Polish", "Probability", "Problem", "Question", "Range", "Ranges",
-    "Relaxation", "Schema", "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree",
-    "Why", "datasets", "evaluate", "explain", "implies", "load", "save", "scale", "testing",
+    "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SAFE", "SPARSE", "VARIED", "Autoencoder",
+    "Between", "Bound", "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost",
+    "DamagedError", "Ensemble", "Evolution", "Exact", "Explainer", "Explanation", "Explanations", "Feature",
+    "Guided", "Identity", "IncompleteError", "InvalidError", "KerasModel", "Kernel", "Margin", "ModelError",
+    "NearestMiss", "Neighbours", "OnnxModel", "Polish", "Probability", "Problem", "Question", "Range",
+    "Ranges", "Relaxation", "Schema", "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel",
+    "Tree", "Why", "datasets", "evaluate", "explain", "implies", "load", "save", "scale", "testing",
 ]
 # fmt: on
 
@@ -103,6 +104,7 @@ _NAMES = {
     "model.target": "Between Probability",
     "saving": "load save",
     "search.bound": "Bound",
+    "search.margin": "SAFE Margin",
     "search.polish": "Polish",
     "search.task": "Question Search Task",
     "search.why": "Why",

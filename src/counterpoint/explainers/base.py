@@ -32,6 +32,7 @@ from counterpoint.explanation.ranges import Ranges
 from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.model.follows import Function
 from counterpoint.model.representation import Sight, Through
+from counterpoint.search.margin import Margin
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Rule, Search, Task
 from counterpoint.search.why import Why
@@ -192,6 +193,7 @@ class Explainer(ABC):
         max_changes: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
+        margin: Margin | float | None = None,
         immutable: Iterable[Any] | None = None,
         ranges: Mapping[Any, Sequence[Any]] | None = None,
         increase: Iterable[Any] | None = None,
@@ -216,6 +218,9 @@ class Explainer(ABC):
             The most rows to give to the model; then the best found so far is returned.
         max_seconds
             After this many seconds the model is not asked again, and the best found so far is returned.
+        margin
+            How far from the boundary answers must be, so that they still hold when the model is trained
+            again: `SAFE`, your own `Margin`, or the least probability of the wanted decision.
         immutable, ranges, increase, decrease, costs, max_change
             What this person may change, for tables. Each replaces what `fit` was given under the same name;
             None leaves it as fitted. Nothing is learned again.
@@ -233,7 +238,7 @@ class Explainer(ABC):
         )
         instance = instance.with_problems(fitted.problems_of(limits, lambda schema: schema.read_one(x)))
         instance.valid("x")
-        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits)
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits, margin)
         try:
             return self._explain(instance, settings, False)[0]
         except IncompleteError as error:
@@ -248,6 +253,7 @@ class Explainer(ABC):
         max_changes: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
+        margin: Margin | float | None = None,
         immutable: Iterable[Any] | None = None,
         ranges: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
         increase: Iterable[Any] | None = None,
@@ -293,7 +299,7 @@ class Explainer(ABC):
         instances = instances.with_problems(fitted.problems_of(limits, lambda schema: schema.read(X)))
         if invalid == "raise":
             instances.valid()
-        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits)
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits, margin)
         if jobs == 1:
             return self._explain(instances, settings, progress)
         return explain_in_parallel(self, instances, settings, progress, jobs)

@@ -86,6 +86,10 @@ class Exact(Explainer):
 
     def gather(self, task: Task, pool: Pool) -> Asking:
         """Find counterfactuals to start from, then the nearest."""
+        if pool.has_margin:
+            raise ValueError(
+                "Exact cannot take margin: the nearest is on the boundary. Use Ensemble instead."
+            )
         if self.start is not None:
             yield from self.start.gather(task, pool)
         pool.add(self._proving(task, pool), type(self).__name__)

@@ -26,6 +26,7 @@ from counterpoint.model.representation import Sight
 from counterpoint.model.target import Target
 from counterpoint.search.edges import Found, keep_off_edges
 from counterpoint.search.engine import Budget, label, run
+from counterpoint.search.margin import Margin
 from counterpoint.search.misses import Miss, Missing, nearest_misses
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Question, Rule, Task
@@ -45,6 +46,7 @@ class Settings:
     max_changes: int | None
     budget: Budget
     limits: tuple[Limits, ...] = ()  # the constraints of each instance; () if all are as fitted
+    margin: Margin | None = None
 
     @classmethod
     def of(
@@ -56,6 +58,7 @@ class Settings:
         max_rows: int | None,
         max_seconds: float | None,
         limits: Sequence[Limits] = (),
+        margin: Any = None,
     ) -> Settings:
         """Check what was asked for."""
         for name, value in {"k": k, "max_changes": max_changes, "max_rows": max_rows}.items():
@@ -71,7 +74,13 @@ class Settings:
             raise ValueError(f"max_seconds must be positive, got {max_seconds}.")
         deadline = None if max_seconds is None else monotonic() + max_seconds
         budget, own = Budget(max_rows, deadline), any(not each.is_empty for each in limits)
-        return cls(int(k), fitted.read_target(target), max_changes, budget, tuple(limits) if own else ())
+        asked = fitted.read_target(target)
+        read = Margin.read(margin)
+        if read is not None and asked.probability is not None:
+            raise ValueError(
+                f"Give either margin or {asked.probability!r} as the target, which is a margin itself."
+            )
+        return cls(int(k), asked, max_changes, budget, tuple(limits) if own else (), read)
 
 
 class IncompleteError(RuntimeError):
@@ -266,7 +275,10 @@ class Run:
         follow = None
         if fitted.follows is not None:
             follow = fitted.follows.about(fitted.view, self._instances, group, fitted.constrained)
-        pool = Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys, follow)
+        holds = (
+            None if settings.margin is None else partial(settings.margin.holds, task, self._blackbox, group)
+        )
+        pool = Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys, follow, holds)
         pool.places = group
         return task, pool
 
@@ -327,7 +339,11 @@ class Run:
                 distance=distance[order],
                 cost=None if cost is None else cost[order],
                 shortfall=self._shortfall(
-                    len(places), len(finds.indices(instance)), asked, pool.stopped.get(instance)
+                    len(places),
+                    len(finds.indices(instance)),
+                    asked,
+                    pool.stopped.get(instance),
+                    int(pool.unsafe[instance]),
                 ),
                 nearest_miss=self._miss(place),
                 bound=pool.bounds.get(instance),
@@ -380,13 +396,17 @@ class Run:
         shortfall = Shortfall(self._settings.k, 0, why, target=str(self._settings.target))
         self._done[place] = self._explanation(place, self._instances.cells[:0], none, shortfall=shortfall)
 
-    def _shortfall(self, found: int, seen: int, asked: int, stopped: Why | None) -> Shortfall | None:
+    def _shortfall(
+        self, found: int, seen: int, asked: int, stopped: Why | None, unsafe: int
+    ) -> Shortfall | None:
         """Tell why there are fewer than k, if there are."""
         k, why, count = self._settings.k, stopped or Why.NOT_FOUND, asked
         if found == k:
             return None
         if stopped is None and found < min(k, seen):
             why, count = self._method.leaves_out, seen
+        elif stopped is None and unsafe:
+            why, count = Why.UNSAFE, unsafe
         elif stopped is None and not asked:
             why = Why.NOT_ALLOWED
         elif stopped is Why.MAX_ROWS:
