@@ -1,6 +1,7 @@
 """The proven nearest answer, compared with all rows that there are."""
 
 from itertools import product
+from time import monotonic
 from typing import Any
 
 import lightgbm
@@ -51,8 +52,10 @@ def model(kind: str, X: pd.DataFrame, y: Any) -> Any:
         "forest": RandomForestClassifier(6, random_state=0),
         "forest of fractions": RandomForestClassifier(6, min_samples_leaf=4, random_state=0),
         "boosting": GradientBoostingClassifier(n_estimators=6, random_state=0),
-        "xgboost": xgboost.XGBClassifier(n_estimators=6, max_depth=3, random_state=0),
-        "lightgbm": lightgbm.LGBMClassifier(n_estimators=6, min_child_samples=5, verbose=-1, random_state=0),
+        "xgboost": xgboost.XGBClassifier(n_estimators=6, max_depth=3, n_jobs=1, random_state=0),
+        "lightgbm": lightgbm.LGBMClassifier(
+            n_estimators=6, min_child_samples=5, n_jobs=1, verbose=-1, random_state=0
+        ),
     }
     return make_pipeline(encoded[len(kind) % 2], trees[kind]).fit(X, y)
 
@@ -100,7 +103,7 @@ def every_distance(explainer: cp.Explainer, x: pd.DataFrame, fitted_model: Any) 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("kind", KINDS)
-@settings(deadline=None, max_examples=12, derandomize=True)
+@settings(deadline=None, max_examples=10, derandomize=True)
 @given(seed=st.integers(0, 30), place=st.integers(0, 79), given_constraints=constraints)
 def test_none_of_all_rows_is_nearer(
     kind: str, seed: int, place: int, given_constraints: dict[str, Any]
@@ -281,3 +284,14 @@ def test_what_x_misses_may_come_and_is_then_not_proven_away() -> None:
         assert answer.bound is not None
         lost = exact.fitted_.known.distance.lost[1]
         assert answer.bound.lower <= lost or answer.bound.is_proven
+
+
+def test_limits_of_rows_and_time_end_the_proof_too() -> None:
+    forest, X = loans()
+    exact = cp.Exact(start=cp.Neighbours()).fit(forest, X)
+    few = exact.explain_many(X[:4], 2, max_rows=5, progress=False)
+    assert all(each.model_rows <= 6 for each in few)
+    started = monotonic()
+    late = exact.explain_many(X[:40], 2, max_seconds=1e-3, progress=False)
+    assert monotonic() - started < 5
+    assert all(each.bound is not None for each in late)

@@ -70,8 +70,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "tree": lambda: DecisionTreeClassifier(random_state=0),
     "gradient boosting": lambda: GradientBoostingClassifier(n_estimators=8, random_state=0),
     "histograms": lambda: HistGradientBoostingClassifier(max_iter=8, random_state=0),
-    "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=8, verbose=-1, random_state=0),
-    "xgboost": lambda: xgboost.XGBClassifier(n_estimators=8, random_state=0),
+    "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=8, n_jobs=1, verbose=-1, random_state=0),
+    "xgboost": lambda: xgboost.XGBClassifier(n_estimators=8, n_jobs=1, random_state=0),
 }
 
 # LightGBM warns about the names that scikit-learn's steps leave out.

@@ -133,8 +133,9 @@ class Exact(Explainer):
             if not len(instance):
                 break
             labels = yield Question(np.concatenate([task.x[:0], *asked]), instance)
+            stopped = () if pool is None else pool.stopped
             for index, prover in enumerate(provers):
-                prover.hear(asked[index], labels[instance == index])
+                prover.hear(asked[index], labels[instance == index], index in stopped)
         if pool is not None:
             self._note(task, pool, provers)
 
@@ -216,10 +217,9 @@ class _Prover:
 
         The instances that are left share the time.
         """
-        none = self._task.x[:0]
-        if self._is_done:
+        none, started = self._task.x[:0], monotonic()
+        if self._is_done or started >= deadline:
             return none
-        started = monotonic()
         self._deadline = started + (deadline - started) / (len(self._task) - self._instance)
         interval = wanted_scores(self._task.structure, self._task, strictly)
         found = [] if interval is None else self._nearest(interval, strictly)
@@ -229,12 +229,15 @@ class _Prover:
         self._is_done = not found
         return np.array(found).reshape(-1, none.shape[1])
 
-    def hear(self, rows: Rows, labels: Labels) -> None:
-        """Be told how the model decides about rows: they flip, unless their score is on the very edge."""
-        if not self._is_done:
+    def hear(self, rows: Rows, labels: Labels, is_stopped: bool) -> None:
+        """Be told how the model decides about rows: they flip, unless their score is on the very edge.
+
+        If the instance was stopped, the model was perhaps not asked.
+        """
+        if not self._is_done and len(rows):
             flips = self._task.flips(labels)
             self._without += list(rows[~flips])
-            self._is_done = bool(flips.all())
+            self._is_done = is_stopped or bool(flips.all())
 
     def _nearest(self, interval: Interval, strictly: bool) -> list[Row]:
         """List the nearest row, then the nearest that does not hold all its changes, and so on."""
