@@ -71,7 +71,7 @@ remote: .venv-mlserver/ready .venv-mlflow/ready
 
 .venv/study: .venv/bin/python pyproject.toml study/pyproject.toml constraints.txt
 	$(BIN)/$(INSTALL) $(TORCH)
-	$(BIN)/$(INSTALL) --editable '.[cli,dask,torch]' --editable ./study
+	$(BIN)/$(INSTALL) --editable '.[cli,dask,exact,torch]' lightgbm xgboost-cpu --editable ./study
 	touch $@
 
 .venv/dev: .venv/bin/python pyproject.toml study/pyproject.toml constraints.txt
@@ -96,6 +96,6 @@ study: .venv/study
 	$(BIN)/counterpoint study tables $(STUDY)
 
 # Figures of the README. Run them on a quiet machine; each prints a table and writes benchmarks/results/*.json.
-.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale
-bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale: bench-%: .venv/study
+.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-nearest bench-survival
+bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-nearest bench-survival: bench-%: .venv/study
 	$(BIN)/python -m counterpoint_study.benchmarks.$*

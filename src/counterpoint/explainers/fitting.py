@@ -25,6 +25,7 @@ from counterpoint.model.blackbox import BlackBox
 from counterpoint.model.follows import Follows, Function
 from counterpoint.model.representation import Direct, Through, View
 from counterpoint.model.target import Target
+from counterpoint.model.trees import Structure, UnreadableError
 from counterpoint.search.task import Rule, Task
 
 T = TypeVar("T")
@@ -216,6 +217,12 @@ class Fitted:
 
         return replace(self, blackbox=blackbox, known=self.known.once(("probability", classes), labelled))
 
+    def structure(self) -> Structure:
+        """Read the trees of the model, once; raise `UnreadableError` if it is not made of trees."""
+        if self.view.latent is not self.schema:
+            raise UnreadableError("it decides about images or series")
+        return self.blackbox.structure(self.known.schema, self.known.rows).reading(self.schema)
+
     def task(
         self,
         rows: Rows,
@@ -238,6 +245,7 @@ class Fitted:
             stream=stream,
             costs=self._once("costs", lambda: self.constrained.costs),
             has_scores=self._has_scores(target, decisions),
+            read_trees=self.structure,
         )
 
     def _has_scores(self, target: Target, decisions: Labels) -> bool:

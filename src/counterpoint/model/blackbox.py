@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.schema import Schema
 from counterpoint.data.types import Indices, Labels, Rows
 from counterpoint.model.adapters import adapting, ask
 from counterpoint.model.adapters.probability import ClassProbability
@@ -19,6 +20,7 @@ from counterpoint.model.errors import ModelError as ModelError
 from counterpoint.model.representation import Instances, View
 from counterpoint.model.scores import ScoreKind, Scores
 from counterpoint.model.tree_models import is_made_of_trees
+from counterpoint.model.trees import Structure, UnreadableError, read_structure
 
 # A question is split into calls with at most this many rows and cells.
 MAX_ROWS = 100_000
@@ -74,14 +76,15 @@ class BlackBox:
         self.count = Count()
         self._ever = Count()  # includes other runs, to know how fast the model is
         self.is_steady = is_made_of_trees(_owner(model))  # no row depends on the others in its batch
+        self._structure: list[Structure | UnreadableError] = []  # read when asked for, shared by all runs
         self._depends: dict[str, bool] = {}  # filled in when known, shared by all runs
         self._good: tuple[Rows, Indices] | None = None
         self._about = Instances(np.empty((0, 0)), np.empty((0, 0)))
         self.opener: Callable[[], Any] | None = None  # opens the model in other processes
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the model if other processes can open it."""
-        state = dict(self.__dict__)
+        """Leave out the model if other processes can open it, and what was read of it."""
+        state = dict(self.__dict__) | {"_structure": []}
         if self.opener is not None:
             state["_ask"] = adapting(self._ask)
             del state["model"]
@@ -119,6 +122,21 @@ class BlackBox:
         box._ask = box.model.predict
         box.count, box._ever, box._depends, box._good = Count(), Count(), {}, None
         return box
+
+    def structure(self, schema: Schema, known: Rows) -> Structure:
+        """Read the trees of the model, once; raise `UnreadableError` if it is not made of trees.
+
+        `schema` tells what rows are, and `known` holds some. The model is not asked.
+        """
+        if not self._structure:
+            try:
+                self._structure.append(read_structure(self.model, schema, known))
+            except UnreadableError as error:
+                self._structure.append(error)
+        (read,) = self._structure
+        if isinstance(read, UnreadableError):
+            raise read
+        return read
 
     def scores(self, rows: Rows, instance: Indices) -> NDArray[Any] | None:
         """Return the scores by which the model decides about rows; None if it has none.

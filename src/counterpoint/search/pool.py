@@ -20,6 +20,7 @@ from counterpoint._util.duplicates import distinct
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.model.blackbox import ModelError
+from counterpoint.search.bound import Bound
 from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply, WithScores
 from counterpoint.search.grouped import before_each
 from counterpoint.search.misses import Misses
@@ -30,6 +31,8 @@ from counterpoint.search.why import Why
 Obeys = Callable[[Rows, int], Mask]
 # Computes the columns that follow others, and tells which rows have possible values in them.
 Follow = Callable[[Rows, Indices], tuple[Rows, Mask]]
+# Tells which rows that flip are far enough from the boundary, and how many rows were asked for each.
+Holds = Callable[[Rows, Indices], tuple[Mask, int]]
 Asking = Generator[Question, Reply, None]
 
 NOBODY: Indices = np.empty(0, dtype=np.intp)
@@ -78,8 +81,10 @@ class Pool:
     """Runs the searches of one task: asks their questions, and keeps what flips.
 
     `names` are those that finds are credited to: searches, and `derived` ones for what is made from finds.
-    `asked` and `calls` count rows and questions per instance. `failed` holds the error of each instance on
-    whose rows the model failed; `stopped` says why an instance was stopped before its searches ended.
+    `asked` and `calls` count rows and questions per instance, and `unsafe` flips that are too near the
+    boundary. `failed` holds the error of each instance on whose rows the model failed; `stopped` says why an
+    instance was stopped before its searches ended, and `bounds` what searches proved about how near
+    counterfactuals can be. `places` are those of the instances in the run.
     """
 
     def __init__(
@@ -89,20 +94,39 @@ class Pool:
         rows_left: Callable[[], float],
         obeys: Obeys | None = None,
         follow: Follow | None = None,
+        holds: Holds | None = None,
     ) -> None:
         self.task = task
         self.names: list[str] = []
         self.asked = np.zeros(len(task), dtype=np.intp)
         self.calls = np.zeros(len(task), dtype=np.intp)
         self.counts = np.zeros(len(task), dtype=np.intp)
+        self.unsafe = np.zeros(len(task), dtype=np.intp)
         self.failed: dict[int, Exception] = {}
         self.stopped: dict[int, Why] = {}
+        self.bounds: dict[int, Bound] = {}
+        self.places = np.arange(len(task))
         self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
-        self._follow = follow
+        self._follow, self._holds = follow, holds
         self._lockstep, self._searches = Lockstep(task.decisions[:0]), list[int]()
         self.misses = Misses(task)
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
         self._settled = Question(task.x[:0], np.empty(0, dtype=np.intp))
+
+    @property
+    def seconds_left(self) -> float:
+        """The time left in seconds; infinite if there is no limit."""
+        return self._budget.seconds_left()
+
+    @property
+    def has_margin(self) -> bool:
+        """Whether rows must keep a distance from the boundary."""
+        return self._holds is not None
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether the user's own rule decides about rows too."""
+        return self._obeys is not None
 
     @property
     def current(self) -> str:
@@ -290,14 +314,30 @@ class Pool:
             lost = np.isin(instance, list(reply.failed))
             labels = _filled(self.task.decisions[instance], labels, ~lost)
         keep = np.flatnonzero(self.task.flips(labels))
+        if self._holds is not None and len(keep):
+            labels, unsafe = self._without_unsafe(rows, instance, labels, keep)
+            keep = keep[~unsafe]
         if self.task.max_changes is not None:
             differs = changed(rows[keep], self.task.x[instance[keep]]) & ~self.task.rules.follows
             few = differs.sum(axis=1) <= self.task.max_changes
             keep = keep[few]
         self.counts += np.bincount(instance[keep], minlength=len(self.task))
-        self.misses.add(rows, instance, labels, self.counts == 0)
+        if self._holds is None:  # what flips, but is too near the boundary, is no miss
+            self.misses.add(rows, instance, labels, self.counts == 0)
         self._kept.append((rows[keep], instance[keep], labels[keep], finders[keep]))
         return labels
+
+    def _without_unsafe(
+        self, rows: Rows, instance: Indices, labels: Labels, flips: Indices
+    ) -> tuple[Labels, Mask]:
+        """Give rows that are too near the boundary x's own decision, and tell which of the flips they are."""
+        assert self._holds is not None
+        safe, each = self._holds(rows[flips], instance[flips])
+        self.asked += each * np.bincount(instance[flips], minlength=len(self.task))
+        self.unsafe += np.bincount(instance[flips[~safe]], minlength=len(self.task))
+        kept = np.ones(len(labels), dtype=np.bool_)
+        kept[flips[~safe]] = False
+        return _filled(self.task.decisions[instance], labels, kept), ~safe
 
     def _note(self, failed: dict[int, ModelError], finders: Indices) -> None:
         """Add to each error which search asked about the row that the model failed on."""

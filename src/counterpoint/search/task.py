@@ -28,6 +28,7 @@ from counterpoint.data.repairs import repaired
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.data.weighed import Weighed
 from counterpoint.model.target import Target
+from counterpoint.model.trees import Structure, UnreadableError
 from counterpoint.search.grouped import nearest
 
 T = TypeVar("T")
@@ -116,6 +117,8 @@ class Task:
         What changes cost; None if all cost what they cost by default.
     has_scores
         Whether the model gives scores that do not depend on the batch: see `Scored`.
+    read_trees
+        Reads the trees of the model, if it is made of some; see `structure`.
     """
 
     x: Rows
@@ -129,6 +132,7 @@ class Task:
     stream: tuple[int, ...] = (0,)
     costs: Costs | None = None
     has_scores: bool = False
+    read_trees: Callable[[], Structure] | None = None
 
     def __post_init__(self) -> None:
         make_read_only(self)
@@ -249,6 +253,25 @@ class Task:
         """
         width = int(self.x.shape[1])
         return max(min(count, least), count * WIDE // max(WIDE, width))
+
+    def worth_trying(self, feature: int) -> Row | None:
+        """List the values of a number that are worth trying, sorted; None if that is not known.
+
+        It is known for models made of trees: they decide alike about all values between two thresholds, so
+        the values next to their thresholds are enough. Each is possible in the column, but perhaps not
+        admissible for x: `project` moves it.
+        """
+        try:
+            return self.structure.worth_trying(feature)
+        except UnreadableError:
+            return None
+
+    @property
+    def structure(self) -> Structure:
+        """The trees of the model, read when first asked for; `UnreadableError` if it is not made of trees."""
+        if self.read_trees is None:
+            raise UnreadableError("its trees are not known here")
+        return self.read_trees()
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Build something once, then cache it for all tasks that pose the same question under the same rules.
