@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         BALANCED,
         CLOSE,
         DIVERSE,
+        NEAREST,
         PLAUSIBLE,
         SPARSE,
         VARIED,
@@ -69,14 +70,14 @@ __version__ = "0.1.0"
 
 # fmt: off
 __all__ = [
-    "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SAFE", "SPARSE", "VARIED", "Autoencoder",
-    "Between", "Bound", "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost",
-    "DamagedError", "Ensemble", "Evolution", "Exact", "Explainer", "Explanation", "Explanations", "Feature",
-    "Guided", "Identity", "IncompleteError", "InvalidError", "KerasModel", "Kernel", "Margin", "ModelError",
-    "NearestMiss", "Neighbours", "OnnxModel", "Polish", "Probability", "Problem", "Question", "Range",
-    "Ranges", "Relaxation", "RemoteModel", "Schema", "Search", "Selection", "Shortfall", "Sphere", "Task",
-    "TorchModel", "Tree", "Why", "datasets", "evaluate", "explain", "implies", "load", "save", "scale",
-    "testing",
+    "BALANCED", "CLOSE", "DIVERSE", "NEAREST", "PCA", "PLAUSIBLE", "SAFE", "SPARSE", "VARIED",
+    "Autoencoder", "Between", "Bound", "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind",
+    "Cost", "DamagedError", "Ensemble", "Evolution", "Exact", "Explainer", "Explanation", "Explanations",
+    "Feature", "Guided", "Identity", "IncompleteError", "InvalidError", "KerasModel", "Kernel", "Margin",
+    "ModelError", "NearestMiss", "Neighbours", "OnnxModel", "Polish", "Probability", "Problem",
+    "Question", "Range", "Ranges", "Relaxation", "RemoteModel", "Schema", "Search", "Selection",
+    "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate", "explain",
+    "implies", "load", "save", "scale", "testing",
 ]
 # fmt: on
 
@@ -109,7 +110,7 @@ _NAMES = {
     "search.polish": "Polish",
     "search.task": "Question Search Task",
     "search.why": "Why",
-    "selection.selection": "BALANCED CLOSE DIVERSE PLAUSIBLE SPARSE Selection VARIED",
+    "selection.selection": "BALANCED CLOSE DIVERSE NEAREST PLAUSIBLE SPARSE Selection VARIED",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

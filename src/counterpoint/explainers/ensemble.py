@@ -19,6 +19,7 @@ from counterpoint.explainers.paper import PaperEnsemble
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.search.actions import action_ids, cheapest_actions, holds_another
 from counterpoint.search.engine import Lockstep, step
+from counterpoint.search.exchange import exchange
 from counterpoint.search.polish import Polish, stretch
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.settle import ROUNDS, settle, undone
@@ -30,6 +31,10 @@ from counterpoint.selection.steps import shortest_steps
 
 # What searches need is learned at `fit` for at most this many decisions, otherwise when it is needed.
 AHEAD = 10
+
+# If nearness is all that counts, so many of the nearest finds are brought nearer, in so many rounds.
+STARTS = 4
+EXCHANGES = 4
 
 # Finds are settled in at most this many batches, until k per instance are.
 SETTLING = 3
@@ -212,8 +217,21 @@ class Ensemble(Explainer):
         if short.any():
             pool.add(self._help(task, pool, np.flatnonzero(short)), type(self.fallback).__name__)
         yield from pool.finish()
+        yield from self._exchange(task, pool)
         if self._settles:
             yield from self._settle(task, pool)
+
+    def _exchange(self, task: Task, pool: Pool) -> Asking:
+        """Bring the nearest finds nearer, if nearness is all that counts."""
+        if self.polish is None or not self.selection.wants_nearest or len(task.features) > WIDE:
+            return
+        finds = pool.finds()
+        away = task.distance(finds.rows, finds.instance)
+        actions = action_ids(task, finds.rows, finds.instance)
+        near = finds.take(cheapest_actions(away, actions, finds.instance, max(STARTS, task.k)))
+        polished = pool.derived(near.finders, "polished")
+        pool.add(exchange(task, near.rows, near.instance, polished, EXCHANGES), "Polish")
+        yield from pool.finish()
 
     def choose(self, task: Task, finds: Finds) -> list[Indices]:
         """Select k of the pool for each instance."""
@@ -273,7 +291,8 @@ class Ensemble(Explainer):
     def _settled(self, task: Task, pool: Pool, finds: Finds, rounds: int) -> Search:
         """Settle some finds, and let the pool know."""
         polished = pool.derived(finds.finders, "polished")
-        pool.settle(*(yield from settle(task, finds.rows, finds.instance, polished, rounds)))
+        rounding = self.selection.rounding
+        pool.settle(*(yield from settle(task, finds.rows, finds.instance, polished, rounds, rounding)))
 
     def _search_elsewhere(self, task: Task, pool: Pool) -> Asking:
         """Search for other actions where too few are ready and all of them change the same feature."""

@@ -62,14 +62,20 @@ class Steps(NamedTuple):
 
 
 def settle(
-    task: Task, rows: Rows, instance: Indices, finders: Indices, rounds: int = ROUNDS
+    task: Task,
+    rows: Rows,
+    instance: Indices,
+    finders: Indices,
+    rounds: int = ROUNDS,
+    rounds_numbers: bool = True,
 ) -> Generator[Question, Labels, Question]:
     """Undo needless changes and round numbers; returns the rows that are settled, and their instances.
 
-    `finders` tell whom what is found is credited to, per row; `rounds` is the most that are tried.
+    `finders` tell whom what is found is credited to, per row; `rounds` is the most that are tried, and
+    without `rounds_numbers` numbers stay as they are.
     """
     rows, active = task.acting(rows, instance).copy(), np.arange(len(rows))
-    loose, open_ = np.zeros(rows.shape, dtype=np.bool_), np.ones(rows.shape, dtype=np.bool_)
+    loose, open_ = np.zeros(rows.shape, dtype=np.bool_), np.full(rows.shape, rounds_numbers)
     for _ in range(rounds):
         undo, round_ = undone(task, rows, instance, active), rounder(task, rows, instance, active, open_)
         both = _undone_together(task, rows, instance, loose)
@@ -87,7 +93,7 @@ def settle(
         rounding = slice(len(undo.rows), len(undo.rows) + len(round_.rows))
         open_ &= round_.mask(flips[rounding], rows.shape)
         is_rounded = (best >= rounding.start) & (best < rounding.stop)
-        open_[active[~is_rounded]] = True
+        open_[active[~is_rounded]] = rounds_numbers
         open_[active[is_rounded], steps.feature[best[is_rounded]]] = False
     settled = np.setdiff1d(np.arange(len(rows)), active)
     return Question(rows[settled], instance[settled])

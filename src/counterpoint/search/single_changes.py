@@ -10,6 +10,9 @@ from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Row, Rows
 from counterpoint.search.task import Task
 
+# Of the values around x's own, the next is tried and those 2, 4, … places further: so many on each side.
+PLACES = 5
+
 
 class Singles(NamedTuple):
     """All single changes of the instances of a task: instance × change."""
@@ -26,12 +29,23 @@ class Singles(NamedTuple):
 
     @classmethod
     def spread(cls, task: Task, bins: int) -> Singles:
-        """Vary as `of` does, with quantiles of numbers beside evenly spaced values."""
-        key = "spread values", bins, task.rules.may_lose.tobytes()
-        return cls._at(task, *task.learned(key, lambda: _with_quantiles(task, bins, *_values(task, bins))))
+        """Vary as `of` does; numbers also take the values next to x's own, and some further away.
+
+        Of a model made of trees these are values that it tells apart, otherwise those of known instances.
+        """
+        key = "values", bins, task.rules.may_lose.tobytes()
+        feature, value = task.learned(key, lambda: _values(task, bins))
+        numbers = task.features[~task.is_coded[task.features]]
+        near = [_near(task, number) for number in numbers.tolist()]
+        values = np.concatenate([np.broadcast_to(value, (len(task), len(value))), *near], axis=1)
+        feature = np.concatenate(
+            [feature, *(np.full(part.shape[1], n) for part, n in zip(near, numbers, strict=True))]
+        )
+        order = np.argsort(feature, kind="stable")
+        return cls._at(task, feature[order], values[:, order])
 
     @classmethod
-    def _at(cls, task: Task, feature: Indices, value: Row) -> Singles:
+    def _at(cls, task: Task, feature: Indices, value: Rows) -> Singles:
         own = task.home[:, feature]
         values = task.rules.around(task.x).settle(np.broadcast_to(value, own.shape), feature)
         prices = task.measure.prices(values, own, feature)
@@ -67,20 +81,24 @@ def _values(task: Task, bins: int) -> tuple[Indices, Row]:
     return np.repeat(task.features, [len(each) for each in values]), np.concatenate([np.empty(0), *values])
 
 
-def _with_quantiles(task: Task, bins: int, feature: Indices, value: Row) -> tuple[Indices, Row]:
-    """Add quantiles of the instances that are decided differently."""
-    unlike, features, values = task.unlike(), [feature], [value]
-    for number in task.features[~task.is_coded[task.features]].tolist():
-        column = task.known.rows[unlike, number]
-        column = column[np.isfinite(column)]
-        if len(column):
-            shares = (np.arange(bins) + 0.5) / bins
-            quantiles = np.setdiff1d(np.quantile(column, shares, method="nearest"), value[feature == number])
-            features.append(np.full(len(quantiles), number))
-            values.append(quantiles)
-    feature, value = np.concatenate(features), np.concatenate(values)
-    order = np.lexsort([value, feature])
-    return feature[order], value[order]
+def _near(task: Task, number: int) -> Rows:
+    """Find the values of a number next to each x's own, and those that are 2, 4, 8 and 16 places further."""
+    known = task.learned(("near", number), lambda: _told_apart(task, number))
+    if not len(known):
+        return np.empty((len(task), 0))
+    own = np.nan_to_num(task.home[:, number])[:, None]
+    steps = 2 ** np.arange(PLACES)
+    below, above = np.searchsorted(known, own), np.searchsorted(known, own, side="right") - 1
+    places = np.concatenate([below - steps, above + steps], axis=1)
+    return np.asarray(known[np.clip(places, 0, len(known) - 1)])
+
+
+def _told_apart(task: Task, number: int) -> Row:
+    """List the values that trees tell apart, or those of known instances that are decided differently."""
+    values = task.worth_trying(number)
+    if values is None:
+        values = np.unique(task.known.rows[task.unlike(), number])
+    return np.asarray(values[np.isfinite(values)])
 
 
 def _over_known(extreme: np.ufunc, columns: Rows) -> Row:

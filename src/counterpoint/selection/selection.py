@@ -42,8 +42,8 @@ TOGETHER = 4 * CELLS
 NEAR = 100
 REFERENCE = 5_000
 
-# If there is room for several answers, each feature that is enough alone should be among them: the cost of
-# changing several.
+# If there is room for several answers, each feature that is enough alone should be among them, beside the
+# nearest of all: the cost of changing several.
 SEVERAL = 1e4
 
 # The cost of each further change, and of an action that holds another counterfactual's and more, as multiples
@@ -89,6 +89,8 @@ class Selection:
     needless
         Whether answers may hold changes that are not needed for the flip, because they make them more
         plausible. If not, actions that need fewer changes come first.
+    rounding
+        Whether numbers are rounded where that costs hardly more change.
     most
         At most this many members of the pool are considered, the cheapest ones.
 
@@ -106,6 +108,7 @@ class Selection:
     neighbours: int | None = None
     repeat: bool = False
     needless: bool = False
+    rounding: bool = True
     most: int = 120
 
     def __post_init__(self) -> None:
@@ -121,6 +124,11 @@ class Selection:
         return self.dispersion > 2 * self.distance + self.implausibility
 
     @property
+    def wants_nearest(self) -> bool:
+        """Whether nothing but the distance has a price."""
+        return not (self.implausibility or self.changes or self.redundancy or self.dispersion)
+
+    @property
     def _largest_price(self) -> float:
         return max(self.distance, self.implausibility, self.changes, self.dispersion)
 
@@ -132,8 +140,10 @@ class Selection:
         chosen = np.split(considered, ends)
         for instances in _alike(chosen, task.x.shape[1]):
             indices = np.stack([chosen[instance] for instance in instances])
-            same = None if self.repeat else action[indices]
-            picks = self._choose(task, task.home[instances], finds.rows[indices], cost[indices], same, k)
+            same, prices = None if self.repeat else action[indices], cost[indices]
+            if k > 1 and not self.repeat and not self.needless:
+                prices = prices + self._of_size(task, task.home[instances], finds.rows[indices])
+            picks = self._choose(task, task.home[instances], finds.rows[indices], prices, same, k)
             for instance, pick in zip(instances, picks, strict=True):
                 chosen[instance] = chosen[instance][pick[pick >= 0]]
         return chosen
@@ -155,6 +165,17 @@ class Selection:
             return cheapest_of_each(cost, finds.instance, most)
         return cheapest_actions(cost, action, finds.instance, most)
 
+    def _of_size(self, task: Task, x: Rows, rows: Stack) -> Rows:
+        """Compute what candidates cost for changing more than others; nothing for the nearest of all."""
+        ranks = task.rules.ranks
+        ways = directions(ranks(rows), ranks(x)[:, None], task.is_category)[..., ~task.rules.frozen]
+        further = np.maximum((ways != 0).sum(axis=2) - 1, 0)
+        larger = FURTHER * further + NOT_MINIMAL * ~is_minimal(ways)
+        cost = SEVERAL * (further > 0) + self._largest_price * larger
+        away = np.stack([task.measure.from_x(each, own) for each, own in zip(rows, x, strict=True)])
+        cost[np.arange(len(cost)), away.argmin(axis=1)] = 0.0
+        return np.asarray(cost)
+
     def _choose(
         self, task: Task, x: Rows, rows: Stack, cost: Rows, action: Indices | None, k: int
     ) -> Indices:
@@ -164,11 +185,6 @@ class Selection:
         away = np.stack([distance.roughly(each, each) for each in embedded])
         h = min(count, self.neighbours or max(2, round(count / k)))
         x, rows = task.rules.ranks(x), task.rules.ranks(rows)
-        if k > 1 and action is not None and not self.needless:
-            ways = directions(rows, x[:, None], task.is_category)[..., ~task.rules.frozen]
-            further = np.maximum((ways != 0).sum(axis=2) - 1, 0)
-            larger = FURTHER * further + NOT_MINIMAL * ~is_minimal(ways)
-            cost = cost + SEVERAL * (further > 0) + self._largest_price * larger
         pairs = self._between(x, rows, away, task.is_category, h, k)
         return cost_scaled_greedy(
             neighbourhoods(away, h), cost * h, k, fill=True, between=pairs, action=action
@@ -254,15 +270,17 @@ DIVERSE = Selection(
 PLAUSIBLE = Selection(
     distance=0.2, implausibility=2.0, changes=0.12, redundancy=0.3, dispersion=1.6, needless=True
 )
+NEAREST = Selection(distance=100.0, implausibility=0.0, changes=0.0, repeat=True, rounding=False)
 SPARSE = Selection(distance=1.0, implausibility=0.2, changes=4.0, redundancy=0.3)
 VARIED = Selection(
-    distance=0.072, implausibility=0.216, changes=0.292, redundancy=0.4, dispersion=0.494, most=800
+    distance=0.07, implausibility=0.22, changes=0.29, redundancy=0.4, dispersion=0.49, most=800
 )
 
 NAMED: Mapping[str, Selection] = {
     "balanced": BALANCED,
     "close": CLOSE,
     "diverse": DIVERSE,
+    "nearest": NEAREST,
     "plausible": PLAUSIBLE,
     "sparse": SPARSE,
     "varied": VARIED,
