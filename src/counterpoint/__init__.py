@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from counterpoint.explanation.relaxation import Relaxation
     from counterpoint.explanation.shortfall import Shortfall
     from counterpoint.metrics.evaluate import evaluate
-    from counterpoint.model.adapters import KerasModel, OnnxModel, TorchModel
-    from counterpoint.model.blackbox import ModelError
+    from counterpoint.model.adapters import KerasModel, OnnxModel, RemoteModel, TorchModel
+    from counterpoint.model.errors import ModelError
     from counterpoint.model.target import Between, Probability
     from counterpoint.saving import load, save
     from counterpoint.search.bound import Bound
@@ -74,8 +74,9 @@ __all__ = [
     "DamagedError", "Ensemble", "Evolution", "Exact", "Explainer", "Explanation", "Explanations", "Feature",
     "Guided", "Identity", "IncompleteError", "InvalidError", "KerasModel", "Kernel", "Margin", "ModelError",
     "NearestMiss", "Neighbours", "OnnxModel", "Polish", "Probability", "Problem", "Question", "Range",
-    "Ranges", "Relaxation", "Schema", "Search", "Selection", "Shortfall", "Sphere", "Task", "TorchModel",
-    "Tree", "Why", "datasets", "evaluate", "explain", "implies", "load", "save", "scale", "testing",
+    "Ranges", "Relaxation", "RemoteModel", "Schema", "Search", "Selection", "Shortfall", "Sphere", "Task",
+    "TorchModel", "Tree", "Why", "datasets", "evaluate", "explain", "implies", "load", "save", "scale",
+    "testing",
 ]
 # fmt: on
 
@@ -99,8 +100,8 @@ _NAMES = {
     "explanation.relaxation": "Relaxation",
     "explanation.shortfall": "Shortfall",
     "metrics.evaluate": "evaluate",
-    "model.adapters": "KerasModel OnnxModel TorchModel",
-    "model.blackbox": "ModelError",
+    "model.adapters": "KerasModel OnnxModel RemoteModel TorchModel",
+    "model.errors": "ModelError",
     "model.target": "Between Probability",
     "saving": "load save",
     "search.bound": "Bound",
@@ -114,7 +115,7 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "scale", "testing"):
+    if name in ("datasets", "mlflow", "scale", "testing"):
         return import_module(f"counterpoint.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'counterpoint' has no attribute {name!r}")

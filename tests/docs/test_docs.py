@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import os
 import re
 import shlex
 import subprocess
@@ -56,7 +57,8 @@ def examples(page: Path) -> Iterator[Example]:
     text = page.read_text(encoding="utf-8")
     for found in FENCE.finditer(text):
         language, title, code, shown = found.groups()
-        if title.strip() not in THEIRS and "night_" not in title:  # those are scripts; see test_night.py
+        # Scripts have tests of their own: test_night.py, and tests/remote.
+        if title.strip() not in THEIRS and not re.search("night_|remote_", title):
             yield Example(language, code, text.count("\n", 0, found.start(3)), shown or "")
 
 
@@ -76,7 +78,7 @@ def run(page: Path) -> None:
 
 def command(text: str) -> None:
     """Run a command of ours, in this process; its output may go to a file."""
-    line, _, output = text.replace("\\\n", " ").partition(">")
+    line, _, output = os.path.expandvars(text).replace("\\\n", " ").partition(">")
     program, *arguments = shlex.split(line)
     assert program == "counterpoint"
     with redirect_stdout(StringIO()) as printed:
@@ -124,6 +126,15 @@ def test_an_explainer_page_lists_the_parameters_and_their_defaults(page: str) ->
     fields = {field.name: field for field in dataclasses.fields(EXPLAINERS[page])}
     # The seed and the codec, which all have, are on the page of the ensemble.
     assert fields.keys() - {"seed", "codec"} <= listed.keys()
+    for name, field in fields.items():
+        if name in listed and isinstance(field.default, int | float):
+            assert float(listed[name]) == field.default, name
+
+
+def test_the_page_on_remote_models_lists_the_parameters_and_their_defaults() -> None:
+    listed = {row[0]: row[1] for row in rows_of_tables(DOCS / "remote.md") if len(row) == 3}
+    fields = {field.name: field for field in dataclasses.fields(cp.RemoteModel)}
+    assert fields.keys() - {"address", "protocol"} <= listed.keys()
     for name, field in fields.items():
         if name in listed and isinstance(field.default, int | float):
             assert float(listed[name]) == field.default, name

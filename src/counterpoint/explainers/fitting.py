@@ -244,8 +244,16 @@ class Fitted:
             max_changes=max_changes,
             stream=stream,
             costs=self._once("costs", lambda: self.constrained.costs),
+            has_scores=self._has_scores(target, decisions),
             read_trees=self.structure,
         )
+
+    def _has_scores(self, target: Target, decisions: Labels) -> bool:
+        """Tell whether the model's scores can guide a search: they may not depend on the batch."""
+        if target.test is not None or not self.blackbox.has_steady_scores or not len(decisions):
+            return False
+        wanted = target.among(self.blackbox.classes(), decisions[0])
+        return bool(wanted.any() and not wanted.all())
 
     def read_target(self, target: Any) -> Target:
         """Read what the user says counts as a different decision."""

@@ -16,6 +16,7 @@ from counterpoint.data.schema import Schema
 from counterpoint.data.types import Indices, Labels, Rows
 from counterpoint.model.adapters import adapting, ask
 from counterpoint.model.adapters.probability import ClassProbability
+from counterpoint.model.errors import ModelError as ModelError
 from counterpoint.model.representation import Instances, View
 from counterpoint.model.scores import ScoreKind, Scores
 from counterpoint.model.tree_models import is_made_of_trees
@@ -28,17 +29,6 @@ MAX_CELLS = 50_000_000
 # To see whether a model's scores depend on the batch, it gets a batch of this size, and this many rows alone.
 BATCH = 64
 PROBES = 16
-
-
-class ModelError(RuntimeError):
-    """The user's model failed, or returned something that cannot be labels.
-
-    `position` is the index, within the question, of the first row that it fails on, if known.
-    """
-
-    def __init__(self, message: str, position: int | None = None) -> None:
-        super().__init__(message)
-        self.position = position
 
 
 @dataclass
@@ -174,6 +164,13 @@ class BlackBox:
                 return Scores.of(numbers, np.asarray(classes).tolist(), kind)
         return None
 
+    @property
+    def has_steady_scores(self) -> bool:
+        """Whether the model gives scores of its classes that do not depend on the batch."""
+        owner = _owner(self.model)
+        classes = np.asarray(getattr(owner, "classes_", None))
+        return callable(getattr(owner, "predict_proba", None)) and classes.ndim == 1 and self.is_steady
+
     def _numbers(self, method: Callable[[Any], Any], rows: Rows, instance: Indices) -> NDArray[Any] | None:
         """Ask the model for numbers; None if it fails: predict is what counts."""
         self._count(len(rows))
@@ -214,7 +211,7 @@ class BlackBox:
 
     def classes(self) -> list[Any]:
         """List the classes that the model itself names, if any."""
-        named = getattr(self.model, "classes_", None)
+        named = getattr(_owner(self.model), "classes_", None)
         return [] if named is None or np.ndim(named) != 1 else np.asarray(named).tolist()
 
     def _call(self, rows: Rows, instance: Indices) -> Labels:
@@ -223,6 +220,8 @@ class BlackBox:
         started = monotonic()
         try:
             output = self._ask(table)
+        except ModelError:
+            raise  # an adapter has said all there is to say
         except Exception as error:
             text = f"{type(error).__name__}: {error}".rstrip(". ")
             raise ModelError(f"The model raised {text}. It was given {self._given(len(rows))}.") from error

@@ -68,6 +68,20 @@ class Derived(Question):
         return question
 
 
+class Scored(Question):
+    """A question about the model's scores: a search is sent the lead of each row instead of its label.
+
+    The lead is by how much a wanted class leads, in log-odds: positive where the model most likely flips, NaN
+    where it gives no score. It only guides: whether a row flips is decided by its label. Only a task that
+    `has_scores` allows such a question, and x itself may be part of it.
+
+    Examples
+    --------
+    >>> isinstance(Scored(np.array([[1.0]]), np.array([0])), Question)
+    True
+    """
+
+
 # Yields questions and is sent one label per row. The pool keeps what flips.
 Search = Generator[Question, Labels, None]
 # A search that other searches use with `yield from`: it returns one row for each row it was given.
@@ -101,6 +115,8 @@ class Task:
         Seeds the random stream: the same for every instance, so that similar instances get similar answers.
     costs
         What changes cost; None if all cost what they cost by default.
+    has_scores
+        Whether the model gives scores that do not depend on the batch: see `Scored`.
     read_trees
         Reads the trees of the model, if it is made of some; see `structure`.
     """
@@ -115,6 +131,7 @@ class Task:
     max_changes: int | None = None
     stream: tuple[int, ...] = (0,)
     costs: Costs | None = None
+    has_scores: bool = False
     read_trees: Callable[[], Structure] | None = None
 
     def __post_init__(self) -> None:
