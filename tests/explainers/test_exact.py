@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import counterpoint as cp
 from counterpoint import testing
+from counterpoint.cli.records import record
 
 CATEGORIES = ["job", "town"]
 NUMBERS = ["age", "savings", "debt"]
@@ -237,6 +238,9 @@ def test_too_few_steps_give_a_bound_that_holds() -> None:
     first = next(each for each in short.explain_many(X[:6], 1) if not each.bound.is_proven)
     assert "best possible" in str(first) or "not known whether" in str(first)
     assert "proven that none is nearer" in str(proven.explain(X[:1], 1))
+    frame = proven.explain_many(X[:6], 2, progress=False).frame
+    assert (frame["bound"] <= frame["distance"] * (1 + 1e-9)).all()
+    assert record(0, proven.explain(X[:1], 1))["bound"]["is_proven"]
 
 
 def test_what_cannot_be_proven_is_refused_with_the_reason() -> None:

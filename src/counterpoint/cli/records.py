@@ -10,6 +10,7 @@ import pandas as pd
 from counterpoint.cli.parts import Part
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.nearest_miss import NearestMiss
+from counterpoint.search.bound import Bound
 
 
 def tidy(part: Part) -> pd.DataFrame:
@@ -54,8 +55,14 @@ def record(index: int, item: Explanation) -> dict[str, Any]:
         "values": x,
         "shortfall": None if item.shortfall is None else item.shortfall.reason,
         "nearest_miss": None if item.nearest_miss is None else _miss(item.nearest_miss),
+        **({} if item.bound is None else {"bound": _bound(item.bound)}),
         "counterfactuals": found,
     }
+
+
+def _bound(bound: Bound) -> dict[str, Any]:
+    """Make what is proven into plain data; JSON has no infinity."""
+    return {"lower": bound.lower if np.isfinite(bound.lower) else None, "is_proven": bound.is_proven}
 
 
 def _miss(miss: NearestMiss) -> dict[str, Any]:

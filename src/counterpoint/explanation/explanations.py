@@ -112,8 +112,8 @@ class Explanations(Sequence[Explanation]):
 
         The columns are: the instance by X's index (numbered from 0 if X was not a pandas frame), the number
         of the counterfactual from 1, the features, decision (decision_0, decision_1, ... if it is a vector),
-        distance, cost (if costs were given) and found_by. If a feature already has one of these names, an
-        underscore is added.
+        distance, cost (if costs were given), bound (the distance or cost that none undercuts, if that was
+        proven) and found_by. If a feature already has one of these names, an underscore is added.
         """
         stack, labels = self._stack, self._stack.labels
         scores = {f"decision_{i}": labels[:, i] for i in range(labels.shape[1])} if labels.ndim > 1 else {}
@@ -127,6 +127,7 @@ class Explanations(Sequence[Explanation]):
                 **(scores or {"decision": labels}),
                 "distance": stack.distance,
                 **({} if stack.cost is None else {"cost": stack.cost}),
+                **({} if stack.bound is None else {"bound": stack.bound}),
                 "found_by": stack.found_by,
             },
         )

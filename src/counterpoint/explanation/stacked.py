@@ -81,6 +81,17 @@ class Stack:
         return np.concatenate([np.empty(0), *each])
 
     @property
+    def bound(self) -> NDArray[np.float64] | None:
+        """The distance that no counterfactual of the same instance undercuts; None if nothing was proven.
+
+        NaN for instances about which nothing was proven.
+        """
+        if all(answer.bound is None for answer in self.answers):
+            return None
+        lower = [np.nan if answer.bound is None else answer.bound.lower for answer in self.answers]
+        return np.repeat(np.array(lower, dtype=np.float64), self.counts)
+
+    @property
     def found_by(self) -> list[str]:
         """The name of the explainer that found each counterfactual."""
         return [name for answer in self.answers for name in answer.found_by]

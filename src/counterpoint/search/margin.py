@@ -38,13 +38,13 @@ class Margin:
     Examples
     --------
     >>> Margin(probability=0.7)
-    Margin(probability=0.7, rows=12, undone=0.4, spread=0.5, share=0.9)
+    Margin(probability=0.7, rows=12, undone=0.4, spread=0.4, share=0.9)
     """
 
     probability: float = 0.6
     rows: int = 12
     undone: float = 0.4
-    spread: float = 0.5
+    spread: float = 0.4
     share: float = 0.9
 
     def __post_init__(self) -> None:
