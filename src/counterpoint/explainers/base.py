@@ -196,6 +196,7 @@ class Explainer(ABC):
         decrease: Iterable[Any] | None = None,
         costs: Mapping[Any, Any] | None = None,
         max_change: Mapping[Any, float | str] | None = None,
+        exclude: Iterable[Any] = (),
     ) -> Explanation:
         """Explain one decision by at most k counterfactuals.
 
@@ -217,6 +218,9 @@ class Explainer(ABC):
         immutable, ranges, increase, decrease, costs, max_change
             What this person may change, for tables. Each replaces what `fit` was given under the same name;
             None leaves it as fitted. Nothing is learned again.
+        exclude
+            Actions that no answer may hold, not even with further changes, as `Explanation.actions` gives
+            them: ``exclude=explanation.actions[:1]`` looks for other ways than the first. For tables.
         """
         fitted = self._fitted()
         instance = fitted.view.read_one(x)
@@ -231,7 +235,7 @@ class Explainer(ABC):
         )
         instance = instance.with_problems(fitted.problems_of(limits, lambda schema: schema.read_one(x)))
         instance.valid("x")
-        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits)
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits, exclude)
         try:
             return self._explain(instance, settings, False)[0]
         except IncompleteError as error:
@@ -252,6 +256,7 @@ class Explainer(ABC):
         decrease: Iterable[Any] | None = None,
         costs: Mapping[Any, Any] | Sequence[Any] | None = None,
         max_change: Mapping[Any, float | str] | Sequence[Any] | None = None,
+        exclude: Iterable[Any] = (),
         invalid: Literal["raise", "skip"] = "raise",
         progress: bool = True,
         jobs: int = 1,
@@ -291,7 +296,7 @@ class Explainer(ABC):
         instances = instances.with_problems(fitted.problems_of(limits, lambda schema: schema.read(X)))
         if invalid == "raise":
             instances.valid()
-        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits)
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits, exclude)
         if jobs == 1:
             return self._explain(instances, settings, progress)
         return explain_in_parallel(self, instances, settings, progress, jobs)

@@ -25,6 +25,7 @@ from counterpoint.model.representation import Sight
 from counterpoint.model.target import Target
 from counterpoint.search.edges import Found, keep_off_edges
 from counterpoint.search.engine import Budget, label, run
+from counterpoint.search.excluded import Excluded
 from counterpoint.search.misses import Miss, Missing, nearest_misses
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Question, Rule, Task
@@ -44,6 +45,7 @@ class Settings:
     max_changes: int | None
     budget: Budget
     limits: tuple[Limits, ...] = ()  # the constraints of each instance; () if all are as fitted
+    excluded: Excluded | None = None  # actions that no answer may hold
 
     @classmethod
     def of(
@@ -55,6 +57,7 @@ class Settings:
         max_rows: int | None,
         max_seconds: float | None,
         limits: Sequence[Limits] = (),
+        exclude: Iterable[Any] = (),
     ) -> Settings:
         """Check what was asked for."""
         for name, value in {"k": k, "max_changes": max_changes, "max_rows": max_rows}.items():
@@ -70,7 +73,9 @@ class Settings:
             raise ValueError(f"max_seconds must be positive, got {max_seconds}.")
         deadline = None if max_seconds is None else monotonic() + max_seconds
         budget, own = Budget(max_rows, deadline), any(not each.is_empty for each in limits)
-        return cls(int(k), fitted.read_target(target), max_changes, budget, tuple(limits) if own else ())
+        excluded = Excluded.of(fitted.schema, exclude)
+        own_limits = tuple(limits) if own else ()
+        return cls(int(k), fitted.read_target(target), max_changes, budget, own_limits, excluded)
 
 
 class IncompleteError(RuntimeError):
@@ -255,7 +260,8 @@ class Run:
         follow = None
         if fitted.follows is not None:
             follow = fitted.follows.about(fitted.view, self._instances, group, fitted.constrained)
-        return task, Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys, follow)
+        budget = settings.budget.less(2 * settings.k)
+        return task, Pool(task, budget, self._rows_left, obeys, follow, settings.excluded)
 
     def _rows_left(self) -> float:
         """Estimate how many rows per instance can still be tried: all groups share the time."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from counterpoint.data.types import Indices, Labels
 from counterpoint.model.blackbox import BlackBox, ModelError
+from counterpoint.search.stopping import check_wanted
 from counterpoint.search.task import Derived, Question
 
 AnySearch = Generator[Question, Labels, Any]
@@ -185,6 +186,7 @@ def run(
     for group in groups:
         advance(group, start(group), None)
     while running:
+        check_wanted()
         asking = running[:]
         running.clear()
         # A group counts its own instances from 0; the black box needs their indices in the run.

@@ -20,6 +20,7 @@ from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Labels, Mask, Rows
 from counterpoint.model.blackbox import ModelError
 from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply
+from counterpoint.search.excluded import Excluded
 from counterpoint.search.grouped import before_each
 from counterpoint.search.misses import Misses
 from counterpoint.search.task import Question, Task
@@ -86,6 +87,7 @@ class Pool:
         rows_left: Callable[[], float],
         obeys: Obeys | None = None,
         follow: Follow | None = None,
+        excluded: Excluded | None = None,
     ) -> None:
         self.task = task
         self.names: list[str] = []
@@ -95,7 +97,7 @@ class Pool:
         self.failed: dict[int, Exception] = {}
         self.stopped: dict[int, Why] = {}
         self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
-        self._follow = follow
+        self._follow, self._excluded = follow, excluded
         self._lockstep, self._searches = Lockstep(task.decisions[:0]), list[int]()
         self.misses = Misses(task)
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
@@ -208,6 +210,8 @@ class Pool:
         """Complete rows, and tell which may be tried: they keep every constraint, and are not x itself."""
         rows = self.task.repaired(self.task.acting(rows, instance), instance)
         mask = self.task.admissible(rows, instance)
+        if self._excluded is not None:
+            mask &= ~self._excluded.holds(rows, self.task.x[instance])
         if self._follow is not None and mask.any():
             rows = rows.copy()
             rows[mask], possible = self._follow(rows[mask], instance[mask])
