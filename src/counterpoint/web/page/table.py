@@ -1,0 +1,150 @@
+"""The cases to pick from: searched, sorted and filtered, one screen at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counterpoint.data.types import Indices, Mask
+from counterpoint.show.wording import decision_texts, value_texts
+from counterpoint.web.asked import whole
+from counterpoint.web.page.session import Session
+from counterpoint.web.rows import RefusedError
+from counterpoint.web.wire import plain
+
+# So many cases are given at a time, at most.
+MOST = 200
+DECISION = "decision"
+SCORE = "score"
+# Scores of more cases than this would take too long to ask for.
+SCORED = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """The cases of a session.
+
+    Examples
+    --------
+    >>> import counterpoint as cp
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"age": [20, 30, 40, 50], "job": ["clerk", "smith"] * 2})
+    >>> cases = Cases(Session.of(cp.Ensemble().fit(lambda X: X["age"] > 35, X)))
+    >>> found = cases.page({"search": "smith", "sort": "age", "descending": True})
+    >>> found["total"], [row["cells"] for row in found["rows"]]
+    (2, [['50', 'smith'], ['30', 'smith']])
+    """
+
+    session: Session
+
+    def page(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Give one screen of the cases that fit a search and a filter, in the order asked for."""
+        indices = self.found(asked)
+        start = whole("offset", asked.get("offset", 0), 0, None)
+        shown = indices[start : start + whole("limit", asked.get("limit", 50), 1, MOST)]
+        texts = self._texts(shown)
+        decisions = self._decided[shown]
+        return {
+            "total": len(indices),
+            "all": len(self.session.rows),
+            "rows": [
+                {"index": int(index), "cells": cells, "decision": decision, "score": score}
+                for index, cells, decision, score in zip(
+                    shown, texts, decisions.tolist(), self._scores_of(shown), strict=True
+                )
+            ],
+        }
+
+    def values(self, index: Any) -> dict[str, Any]:
+        """Give one case, in the values of the caller's table."""
+        index = whole("index", index, 0, len(self.session.rows) - 1)
+        features = self.session.fitted.schema.features
+        row = self.session.rows[index]
+        values = {str(f.name): f.label(value) for f, value in zip(features, row, strict=True)}
+        return {"index": index, "values": plain(values)}
+
+    def found(self, asked: dict[str, Any]) -> Indices:
+        """Find the cases that fit, in order."""
+        search, decision = asked.get("search") or "", asked.get(DECISION)
+        fits = np.ones(len(self.session.rows), dtype=np.bool_)
+        for word in str(search).lower().split():
+            fits &= self._holds(word)
+        if decision is not None:
+            fits &= self._decided == str(decision)
+        return self._sorted(np.flatnonzero(fits), asked.get("sort"), bool(asked.get("descending")))
+
+    @property
+    def counts(self) -> list[dict[str, Any]]:
+        """How many cases have each decision, the most frequent first; empty if outputs are numbers."""
+        if self.session.is_continuous:
+            return []
+        values, first, counts = np.unique(self._decided, return_index=True, return_counts=True)
+        return [
+            {"value": plain(self.session.labels[first[i]]), "text": str(values[i]), "count": int(counts[i])}
+            for i in np.argsort(-counts, kind="stable")
+        ]
+
+    def _holds(self, word: str) -> Mask:
+        """Tell which cases hold a word in any of their values."""
+        holds = np.char.find(np.char.lower(self._decided), word) >= 0
+        for index, feature in enumerate(self.session.fitted.schema.features):
+            values, inverse = np.unique(self.session.rows[:, index], return_inverse=True)
+            texts = value_texts(feature, values)
+            holds |= np.array([word in text.lower() for text in texts])[inverse]
+        return np.asarray(holds)
+
+    def _sorted(self, indices: Indices, by: Any, descending: bool) -> Indices:
+        if by is None:
+            return indices
+        keys = self._keys(str(by))[indices]
+        order = np.argsort(-keys if descending else keys, kind="stable")
+        return indices[order]
+
+    def _keys(self, by: str) -> NDArray[np.float64]:
+        """Give numbers to sort by; what is missing comes last."""
+        names = [str(name) for name in self.session.fitted.schema.names]
+        if by == SCORE and self._scores is not None:
+            return self._scores
+        if by == DECISION and by not in names:
+            return np.unique(self._decided, return_inverse=True)[1].astype(np.float64)
+        if by not in names:
+            raise RefusedError(f"sort must name a column, got {by!r}. Known: {names}.")
+        index = names.index(by)
+        feature, column = self.session.fitted.schema.features[index], self.session.rows[:, index]
+        if not feature.is_categorical or feature.ordered:
+            return np.asarray(column)
+        values, inverse = np.unique(column, return_inverse=True)
+        ranks = np.argsort(np.argsort([text.lower() for text in value_texts(feature, values)], kind="stable"))
+        return np.asarray(ranks[inverse], dtype=np.float64)
+
+    def _texts(self, indices: Indices) -> list[list[str]]:
+        rows = self.session.rows[indices]
+        columns = [
+            [value_texts(feature, value[None])[0] for value in column]
+            for feature, column in zip(self.session.fitted.schema.features, rows.T, strict=True)
+        ]
+        return [list(cells) for cells in zip(*columns, strict=True)]
+
+    @cached_property
+    def _decided(self) -> NDArray[np.str_]:
+        """The decision of each case in words."""
+        labels = self.session.labels
+        values, inverse = np.unique(labels, return_inverse=True) if labels.ndim == 1 else (labels, None)
+        texts = np.array([decision_texts(value, values[:0])[0] for value in values], dtype=np.str_)
+        return texts if inverse is None else texts[inverse]
+
+    @cached_property
+    def _scores(self) -> NDArray[np.float64] | None:
+        """The score of the decision of each case; None if there is none, or there are too many cases."""
+        rows = self.session.rows
+        scores = self.session.scores(rows) if len(rows) <= SCORED else None
+        return None if scores is None else np.asarray(scores.numbers.max(axis=1))
+
+    def _scores_of(self, indices: Indices) -> list[float | None]:
+        if self._scores is None:
+            return [None] * len(indices)
+        return [round(float(score), 6) for score in self._scores[indices]]
