@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -418,6 +419,32 @@ class Explainer(ABC):
     ) -> Relaxation | None:
         """Ask a question again, with fewer constraints."""
         return relax(self, explanation, settings, keep, max_seconds)
+
+    def app(self, **options: Any) -> Any:
+        """Make a web service of this explainer: an ASGI application to run or to mount, for tables.
+
+        It needs ``pip install 'counterpoint[serve]'``. The page "Serve it" says what it answers to.
+
+        Parameters
+        ----------
+        options
+            ``name`` of the model, which is part of some addresses. ``target``: what is wanted where a request
+            does not say. ``token``: what requests must send as ``Authorization: Bearer``. ``hosts``: the
+            names of hosts that it answers as, ``["*"]`` for any; by default those of this machine.
+            ``origins``: other sites whose pages may use it. ``bounds``: how much a request may ask for, as
+            `counterpoint.web.service.limits.Bounds`. ``release``: whether requests may release what `fit` was
+            told to keep. ``share``: whether the ranges and all categories of known instances may be told.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> X = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> app = Neighbours().fit(lambda X: X["age"] > 35, X).app(name="adults")
+        >>> app.title
+        'Counterpoint: adults'
+        """
+        # By its name, because it is a later layer, and needs an extra.
+        return import_module("counterpoint.web.service.app").application(self, **options)
 
     def problems(self, X: Any) -> list[Problem]:
         """List all values that keep a row from being explained, without asking the model.

@@ -92,7 +92,7 @@ class Reader:
     def target(self, given: Any) -> Any:
         """Read the decision that is wanted: null, a class or several, a probability, or an interval."""
         fitted = self.explainer._fitted()
-        if is_continuous(fitted.known.labels, fitted.blackbox.model):
+        if self.is_continuous:
             return _interval(given)
         if given is None:
             return None
@@ -120,9 +120,22 @@ class Reader:
         return explainer
 
     @cached_property
-    def decisions(self) -> dict[Any, Any]:
-        """The decisions of the model, by what they are in JSON."""
+    def is_continuous(self) -> bool:
+        """Whether the model's outputs are numbers, not decisions."""
         fitted = self.explainer._fitted()
+        return is_continuous(fitted.known.labels, fitted.blackbox.model)
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The names of the settings; none if the explainer is no ensemble."""
+        return tuple(NAMED) if isinstance(self.explainer, Ensemble) else ()
+
+    @cached_property
+    def decisions(self) -> dict[Any, Any]:
+        """The decisions of the model, by what they are in JSON; none if its outputs are numbers."""
+        fitted = self.explainer._fitted()
+        if self.is_continuous:
+            return {}
         return by_wire([*np.unique(fitted.known.labels).tolist(), *fitted.blackbox.classes()])
 
     def _classes(self, given: Any, what: str) -> list[Any]:

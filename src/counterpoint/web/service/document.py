@@ -1,0 +1,241 @@
+"""The OpenAPI document of a service, with examples that can be sent as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from counterpoint import __version__
+from counterpoint.web.service import schemas
+from counterpoint.web.service.kserve import DATATYPES, EXPLAINER, Protocol
+from counterpoint.web.service.questions import Questions
+
+Json = dict[str, Any]
+
+_ANY: Json = {}
+_TEXT: Json = {"type": "string"}
+_NUMBER: Json = {"type": "number"}
+
+# What each status means, wherever it can occur.
+_REFUSALS = {
+    400: "The body is no JSON.",
+    401: "The token is missing or wrong.",
+    408: "The body did not arrive in time.",
+    413: "The body is too large.",
+    415: "The body is not sent as JSON.",
+    421: "The Host header names a host that this is not.",
+    422: "The body asks for something that cannot be done; problems name rows and columns.",
+    502: "The model failed; problems name the rows.",
+    503: "Too many requests are waiting; Retry-After says when to come again.",
+    504: "The model did not answer in time.",
+}
+
+
+def document(questions: Questions, name: str, share: bool) -> Json:
+    """Describe all that a service answers to."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": f"Counterpoint: {name}",
+            "version": __version__,
+            "description": "What would have to change for this decision to be different?",
+        },
+        "paths": {**_own(questions), **_v1(name), **_v2(questions, name)},
+        "components": {"schemas": _components(questions, share)},
+    }
+
+
+def _components(questions: Questions, share: bool) -> Json:
+    reader, bounds = questions.reader, questions.bounds
+    schema = reader.explainer._fitted().schema
+    return {
+        "Row": schemas.row(schema, share),
+        "Options": _object(schemas.options(reader, bounds, share), required=[], closed=True),
+        "Explain": _object(
+            {"rows": _rows(bounds.rows), **schemas.options(reader, bounds, share)}, ["rows"], closed=True
+        ),
+        "Decide": _object(
+            {"rows": _rows(bounds.decisions), "scores": {"type": "boolean"}}, ["rows"], closed=True
+        ),
+        "Answer": _answer(),
+        "Error": _object(
+            {
+                "error": _TEXT,
+                "request_id": {"type": ["string", "null"]},
+                "problems": _list(
+                    _object({"row": {"type": "integer"}, "column": _ANY, "value": _ANY, "rule": _TEXT})
+                ),
+            },
+            ["error"],
+        ),
+        "Tensor": _tensor(),
+        "Ready": _object({"ready": {"type": "boolean"}}),
+    }
+
+
+def _answer() -> Json:
+    change = _object({"feature": _TEXT, "from": _ANY, "to": _ANY})
+    found = {
+        "decision": _ANY,
+        "distance": _NUMBER,
+        "cost": _NUMBER,
+        "found_by": _TEXT,
+        "changes": _list(change),
+        "values": {"type": "object"},
+        "sentence": _TEXT,
+    }
+    short = {"asked": _NUMBER, "found": _NUMBER, "already": {"type": "boolean"}, "reason": _TEXT}
+    required = [name for name in found if name != "cost"]
+    return _object(
+        {
+            "instance": {"type": "integer"},
+            "decision": _ANY,
+            "wanted": _TEXT,
+            "values": {"type": "object"},
+            "shortfall": {"anyOf": [{"type": "null"}, _object(short)]},
+            "nearest_miss": {"type": ["object", "null"]},
+            "counterfactuals": _list(_object(found, required)),
+        }
+    )
+
+
+def _own(questions: Questions) -> Json:
+    row = schemas.example(questions.reader.explainer._fitted().schema)
+    answers = _object({"model": _TEXT, "answers": _list(_ref("Answer")), "request_id": _TEXT})
+    decision = _object({"row": {"type": "integer"}, "decision": _ANY}, ["row", "decision"])
+    decisions = _object({"model": _TEXT, "decisions": _list(decision), "request_id": _TEXT})
+    return {
+        "/explain": _post("Say what would have to change", "Explain", {"rows": [row], "k": 2}, answers),
+        "/decide": _post("Ask the model", "Decide", {"rows": [row]}, decisions),
+        "/schema": _get("The columns, and what may be asked for", {"type": "object"}),
+        "/health/live": _get("The process answers", _object({"live": {"type": "boolean"}}), guarded=False),
+        "/health/ready": _ready("Rows can be explained"),
+        "/metrics": _get("Counters for Prometheus", _TEXT, kind="text/plain"),
+        "/openapi.json": _get("This document", {"type": "object"}),
+    }
+
+
+def _v1(name: str) -> Json:
+    model = _object({"name": _TEXT, "ready": {"type": "boolean"}})
+    return {
+        "/v1/models": _get("KServe V1: the models", _object({"models": _list(_TEXT)})),
+        f"/v1/models/{name}": _get("KServe V1: the model", model),
+        f"/v1/models/{name}:predict": _v1_post("decisions", "predictions", _list(_ANY)),
+        f"/v1/models/{name}:explain": _v1_post("explanations", "explanations", _list(_ref("Answer"))),
+    }
+
+
+def _v1_post(what: str, key: str, answer: Json) -> Json:
+    either: Json = {"anyOf": [_ref("Row"), {"type": "array", "items": schemas.SCALAR}]}
+    asked = {
+        "instances": {"type": "array", "items": either, "minItems": 1},
+        "parameters": {"anyOf": [_ref("Options"), {"type": "null"}]},
+        "signature_name": _TEXT,
+    }
+    body = _object(asked, ["instances"], closed=True)
+    return _post(f"KServe V1: {what}", body, None, _object({key: answer}))
+
+
+def _v2(questions: Questions, name: str) -> Json:
+    inputs = _list(_ref("Tensor")) | {"minItems": 1}
+    output = _object({"name": _TEXT})
+    asked = {
+        "id": {"type": ["string", "null"]},
+        "parameters": {"type": ["object", "null"]},
+        "inputs": inputs,
+        "outputs": {"type": ["array", "null"], "items": output},
+    }
+    body = _object(asked, ["inputs"], closed=True)
+    answer = _object({"model_name": _TEXT, "id": _TEXT, "outputs": _list({"type": "object"})}, ["outputs"])
+    sample = {"inputs": [_sample(questions, tensor) for tensor in Protocol(questions.reader).inputs]}
+    metadata = _object({"name": _TEXT, "platform": _TEXT, "inputs": _list(_ANY), "outputs": _list(_ANY)})
+    server = _object({"name": _TEXT, "version": _TEXT, "extensions": _list(_TEXT)})
+    paths: Json = {
+        "/v2": _get("Open Inference Protocol: the server", server),
+        "/v2/health/live": _get(
+            "Open Inference Protocol: the process answers",
+            _object({"live": {"type": "boolean"}}),
+            guarded=False,
+        ),
+        "/v2/health/ready": _ready("Open Inference Protocol: rows can be explained"),
+    }
+    for model, what in ((name, "decisions"), (f"{name}{EXPLAINER}", "explanations")):
+        paths |= {
+            f"/v2/models/{model}": _get(f"Open Inference Protocol: the inputs, for {what}", metadata),
+            f"/v2/models/{model}/ready": _ready(f"Open Inference Protocol: {what} can be had", guarded=True),
+            f"/v2/models/{model}/infer": _post(f"Open Inference Protocol: {what}", body, sample, answer),
+        }
+    return paths
+
+
+def _sample(questions: Questions, tensor: Json) -> Json:
+    """Make up a tensor of one row."""
+    row = schemas.example(questions.reader.explainer._fitted().schema)
+    size = tensor["shape"][1:]
+    data = [row.get(tensor["name"], 0)] if not size else [0] * size[0]
+    return {**tensor, "shape": [1, *size], "data": data}
+
+
+def _tensor() -> Json:
+    data: Json = {"type": "array", "items": {"anyOf": [schemas.SCALAR, _list(schemas.SCALAR)]}}
+    size: Json = {"type": "integer", "minimum": 1, "maximum": 1_000_000}
+    return _object(
+        {
+            "name": _TEXT,
+            "shape": {"type": "array", "items": size, "minItems": 1, "maxItems": 2},
+            "datatype": {"enum": list(DATATYPES)},
+            "data": data,
+            "parameters": {"type": ["object", "null"]},
+        },
+        ["name", "shape", "datatype", "data"],
+        closed=True,
+    )
+
+
+def _post(summary: str, body: str | Json, example: Json | None, answer: Json) -> Json:
+    content: Json = {"schema": _ref(body) if isinstance(body, str) else body}
+    if example is not None:
+        content["example"] = example
+    return {
+        "post": {
+            "summary": summary,
+            "requestBody": {"required": True, "content": {"application/json": content}},
+            "responses": {"200": _says(answer, "The answer."), **_refused(*_REFUSALS)},
+        }
+    }
+
+
+def _get(summary: str, answer: Json, kind: str = "application/json", guarded: bool = True) -> Json:
+    said = {"200": _says(answer, "The answer.", kind), **(_refused(401, 421) if guarded else {})}
+    return {"get": {"summary": summary, "responses": said}}
+
+
+def _ready(summary: str, guarded: bool = False) -> Json:
+    found = _get(summary, _ref("Ready"), guarded=guarded)
+    found["get"]["responses"]["503"] = _says(_ref("Ready"), "The model does not return.")
+    return found
+
+
+def _refused(*statuses: int) -> Json:
+    return {str(status): _says(_ref("Error"), _REFUSALS[status]) for status in statuses}
+
+
+def _says(schema: Json, description: str, kind: str = "application/json") -> Json:
+    return {"description": description, "content": {kind: {"schema": schema}}}
+
+
+def _object(properties: Json, required: list[str] | None = None, closed: bool = False) -> Json:
+    needed = list(properties) if required is None else required
+    found: Json = {"type": "object", "properties": properties, "required": needed}
+    return found | ({"additionalProperties": False} if closed else {})
+
+
+def _list(items: Json) -> Json:
+    return {"type": "array", "items": items}
+
+
+def _rows(most: int) -> Json:
+    return {"type": "array", "items": _ref("Row"), "minItems": 1, "maxItems": most}
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
