@@ -69,11 +69,13 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_model(parser: argparse.ArgumentParser) -> Any:
+def add_model(parser: argparse.ArgumentParser, required: bool = True) -> Any:
     """Add the options about the model, its known instances, and what is wanted."""
     group = parser.add_argument_group("what to explain")
-    group.add_argument("--model", required=True, metavar="FILE", help="a model's file, or module:function")
-    group.add_argument("--data", required=True, type=Path, metavar="TABLE", help="the known instances")
+    group.add_argument(
+        "--model", required=required, metavar="FILE", help="a model's file, or module:function"
+    )
+    group.add_argument("--data", required=required, type=Path, metavar="TABLE", help="the known instances")
     group.add_argument("--target", metavar="COLUMN", help="the label in the tables, which is no feature")
     group.add_argument("--drop", action="append", default=[], metavar="A,B", help="columns to leave out")
     group.add_argument(

@@ -446,6 +446,52 @@ class Explainer(ABC):
         # By its name, because it is a later layer, and needs an extra.
         return import_module("counterpoint.web.service.app").application(self, **options)
 
+    def open(
+        self,
+        rows: Any = None,
+        *,
+        target: Any = None,
+        k: int = 5,
+        title: str = "",
+        port: int = 0,
+        browser: bool = True,
+    ) -> Any:
+        """Open a page in the browser: pick a case, say what may change, and see what would change it.
+
+        The page is served to this machine only, at an address with a random token. It needs
+        ``pip install 'counterpoint[serve]'``. The server stops with Python; ``page.close()`` stops it before,
+        and ``page.wait()`` waits until it is stopped by control-C.
+
+        Parameters
+        ----------
+        rows
+            The cases to pick from, such as new applications; the known instances if None. For images and
+            series they must be given.
+        target
+            What counts as a different decision, as for `explain`.
+        k
+            How many answers to show.
+        title
+            What the page is about, in a few words.
+        port
+            The port to serve it at; 0 for any that is free.
+        browser
+            Whether to open the browser; the address is ``page.address`` in any case.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> X = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> page = Neighbours().fit(lambda X: X["age"] > 35, X).open(browser=False)
+        >>> page.address
+        'http://127.0.0.1:.../?token=...'
+        >>> page.close()
+        """
+        # By its name, because it is a later layer, and needs an extra.
+        opening = import_module("counterpoint.web.page.opening")
+        asked = {"target": target, "k": k, "title": title}
+        return opening.open_explainer(self, rows, asked, port, browser)
+
     def problems(self, X: Any) -> list[Problem]:
         """List all values that keep a row from being explained, without asking the model.
 

@@ -50,6 +50,7 @@ def about(session: Session, cases: Cases) -> dict[str, Any]:
         "settings": _settings(session),
         "setting": _setting(session),
         "k": session.k,
+        "most": session.max_changes,
         "has_scores": session.has_scores,
         "has_command": session.opened is not None,
         "start": _start(session),

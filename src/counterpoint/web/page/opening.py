@@ -12,6 +12,8 @@ from time import monotonic, sleep
 from typing import Any
 
 from counterpoint.web.page.app import make_app
+from counterpoint.web.page.calls import Calls
+from counterpoint.web.page.session import Session
 
 HOST = "127.0.0.1"
 # A server starts within so many seconds, or something is wrong.
@@ -53,6 +55,18 @@ class Page:
 
     def __repr__(self) -> str:
         return f"<Page at {self.address}>"
+
+
+def open_explainer(explainer: Any, rows: Any, asked: dict[str, Any], port: int, browser: bool) -> Page:
+    """Open the page of a fitted explainer: for tables, or for images and series."""
+    calls: Any
+    if explainer._fitted().schema.form.shape:
+        from counterpoint.web.page.images import SignalCalls
+
+        calls = SignalCalls.of(explainer, rows, **asked)
+    else:
+        calls = Calls(Session.of(explainer, rows, **asked))
+    return open_page(calls, port, browser)
 
 
 def open_page(

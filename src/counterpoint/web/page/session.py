@@ -49,6 +49,8 @@ class Session:
         The command that opened the page, if there was one.
     skipped
         How many of the cases given could not be read, and were left out.
+    max_changes
+        The most columns that may change, unless the page is told otherwise.
     """
 
     explainer: Explainer
@@ -59,6 +61,7 @@ class Session:
     title: str = ""
     opened: Opened | None = None
     skipped: int = 0
+    max_changes: int | None = None
 
     @classmethod
     def of(

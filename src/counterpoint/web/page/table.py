@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint.data.types import Indices, Mask
+from counterpoint.data.types import Indices, Mask, Row
 from counterpoint.show.wording import decision_texts, value_texts
 from counterpoint.web.asked import whole
 from counterpoint.web.page.session import Session
@@ -60,10 +60,12 @@ class Cases:
         }
 
     def values(self, index: Any) -> dict[str, Any]:
-        """Give one case, in the values of the caller's table."""
-        index = whole("index", index, 0, len(self.session.rows) - 1)
+        """Give one case, in the values of the caller's table; None for what is usual."""
         features = self.session.fitted.schema.features
-        row = self.session.rows[index]
+        if index is None:
+            row = self._usual
+        else:
+            row = self.session.rows[whole("index", index, 0, len(self.session.rows) - 1)]
         values = {str(f.name): f.label(value) for f, value in zip(features, row, strict=True)}
         return {"index": index, "values": plain(values)}
 
@@ -128,6 +130,15 @@ class Cases:
             for feature, column in zip(self.session.fitted.schema.features, rows.T, strict=True)
         ]
         return [list(cells) for cells in zip(*columns, strict=True)]
+
+    @cached_property
+    def _usual(self) -> Row:
+        """A row of what is usual: the median of numbers, the most frequent category."""
+        known = self.session.fitted.known.rows
+        usual = np.nanquantile(known, 0.5, axis=0, method="closest_observation")
+        for index in self.session.fitted.schema.categorical.tolist():
+            usual[index] = np.bincount(known[:, index].astype(np.intp)).argmax()
+        return np.asarray(usual)
 
     @cached_property
     def _decided(self) -> NDArray[np.str_]:

@@ -59,12 +59,16 @@ export class Cards {
         h("caption", { class: "unseen" }, `What answer ${number} changes`),
         h("tbody", {}, card.changes.map((change) => this.#change(change, number, card.changes.length))),
       ),
-      h("dl", { class: "facts" }, this.#facts(card)),
       h(
+        "div",
+        { class: "foot" },
+        h("dl", { class: "facts" }, this.#facts(card)),
+        h(
         "div",
         { class: "actions" },
         button([icon("pin"), pinned ? "Pinned" : "Pin"], () => desk.pin(card), { class: "quiet", "aria-pressed": String(pinned), "aria-label": `Pin answer ${number} to compare` }),
         button([icon("no"), "Not this one"], () => desk.store.change({ no: [...desk.state.no, card.action] }), { class: "quiet", "aria-label": `Not answer ${number}: look further` }),
+        ),
       ),
     );
   }

@@ -12,6 +12,8 @@ import { Column } from "./values.js";
 
 // While a person types or drags, the decision follows at once and the answers after this pause.
 const PAUSE = 110;
+// The row of a case that a person types; it begins with what is usual.
+export const NEW = "new";
 
 export class Desk {
   constructor(server, about, store) {
@@ -36,7 +38,8 @@ export class Desk {
     this.node = h(
       "div",
       { class: "desk" },
-      h("section", { class: "panel left", "aria-label": "The case" }, this.chooser, this.verdict, this.features.node),
+      h("section", { class: "panel case", "aria-label": "The case" }, this.chooser, this.verdict),
+      h("section", { class: "panel values", "aria-label": "Values, and what may change" }, this.features.node),
       h(
         "div",
         { class: "right" },
@@ -59,7 +62,7 @@ export class Desk {
   // What is asked of the server now.
   question() {
     const { state } = this;
-    const question = { values: this.values, constraints: constraintsOf(this.columns, state) };
+    const question = { values: this.values, constraints: constraintsOf(this.columns, state, this.about) };
     if (state.setting) question.setting = state.setting;
     else if (this.about.setting && this.about.settings.length) question.setting = this.about.setting;
     if (state.target !== null) question.target = state.target;
@@ -120,7 +123,7 @@ export class Desk {
   release(constraints) {
     let { limits, most } = this.state;
     for (const { kind, feature } of constraints) {
-      if (kind === "most") most = null;
+      if (kind === "most") most = 0;
       const column = this.columns.find((each) => each.name === feature);
       const free = { lock: { lock: false }, range: { range: null }, way: { way: null }, cost: { cost: "normal" } }[kind];
       if (column && free) limits = withLimits(column, { limits }, free);
@@ -157,7 +160,7 @@ export class Desk {
 
   async #load(row) {
     if (row === null) return;
-    const found = await this.ask("row", { index: row });
+    const found = await this.ask("row", { index: row === NEW ? null : row });
     if (!found) return;
     this.base = found.values;
     this.baseRow = row;
@@ -228,14 +231,17 @@ export class Desk {
     const { row } = this.state;
     const last = this.about.cases - 1;
     const edited = Object.keys(this.state.edits).length;
+    const isNew = row === NEW;
+    const focused = this.chooser.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
     fill(
       this.chooser,
-      h("h2", {}, edited ? `Case ${row + 1}, changed` : `Case ${row + 1}`),
-      button(icon("left"), () => this.pick(row - 1), { class: "quiet", disabled: row <= 0, "aria-label": "Case before" }),
-      button(icon("right"), () => this.pick(row + 1), { class: "quiet", disabled: row >= last, "aria-label": "Next case" }),
+      h("h2", {}, isNew ? "A new case" : edited ? `Case ${row + 1}, changed` : `Case ${row + 1}`),
+      button(icon("left"), () => this.pick(row - 1), { class: "quiet", disabled: isNew || row <= 0, "aria-label": "Case before" }),
+      button(icon("right"), () => this.pick(row + 1), { class: "quiet", disabled: isNew || row >= last, "aria-label": "Next case" }),
       button("Pick another", () => this.store.change({ view: "cases" }), { class: "link" }),
       edited ? button("Set back", () => this.store.change({ edits: {} }), { class: "link" }) : null,
     );
+    if (focused) this.chooser.querySelector(`[aria-label="${focused}"]`)?.focus();
   }
 
   #showVerdict() {

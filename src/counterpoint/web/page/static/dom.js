@@ -46,7 +46,7 @@ export function freshId(word) {
 const ICONS = {
   lock: "M5 8V6a3 3 0 0 1 6 0v2M4 8h8v6H4z",
   unlock: "M5 8V5.5a3 3 0 0 1 5.8-1M4 8h8v6H4z",
-  more: "M3.5 8h.01M8 8h.01M12.5 8h.01",
+  tune: "M2.5 5h6M12 5h1.5M2.5 11H4M7.5 11h6M10.2 3.3v3.4M5.8 9.3v3.4",
   undo: "M6 4 3 7l3 3M3 7h6a4 4 0 0 1 0 8H7",
   redo: "m10 4 3 3-3 3m3-3H7a4 4 0 0 0 0 8h2",
   pin: "M6 2.5h4l-.5 4 2 2.5h-7l2-2.5zM8 9v4.5",

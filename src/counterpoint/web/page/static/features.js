@@ -39,14 +39,14 @@ class Editor {
     this.lock = button("", () => this.#say({ lock: !this.#limits.lock }), { class: "quiet lock" });
     this.back = button("", () => desk.unedit(column.name), { class: "quiet back" });
     this.said = h("span", { class: "said" });
-    this.panel = h("details", { class: "limits" }, h("summary", { "aria-label": `What may change: ${column.label}` }, this.said, icon("down")), (this.form = h("div", { class: "form" })));
-    this.panel.addEventListener("toggle", () => this.#drawForm());
+    this.form = h("div", { class: "form", id: freshId("limits"), hidden: true });
+    this.opener = button([this.said, icon("tune")], () => this.#open(), { class: "quiet opener", "aria-expanded": "false", "aria-controls": this.form.id, title: "What may change" });
     this.node = h(
       "section",
       { class: "feature", "aria-label": column.label },
-      h("div", { class: "head" }, column.isTrack ? h("label", { for: this.id, class: "name" }, column.label) : h("span", { class: "name" }, column.label), this.back, column.isTrack ? this.typed : null, column.follows ? null : this.lock),
+      h("div", { class: "head" }, column.isTrack ? h("label", { for: this.id, class: "name" }, column.label) : h("span", { class: "name" }, column.label), this.back, column.follows ? h("span", { class: "said" }, "follows from other values") : this.opener, column.isTrack ? this.typed : null, column.follows ? null : this.lock),
+      this.form,
       this.control.node,
-      column.follows ? h("p", { class: "said" }, "follows from other values") : this.panel,
     );
   }
 
@@ -56,6 +56,12 @@ class Editor {
 
   #say(parts) {
     this.desk.store.change({ limits: withLimits(this.column, this.desk.state, parts) });
+  }
+
+  #open() {
+    this.form.hidden = !this.form.hidden;
+    this.opener.setAttribute("aria-expanded", String(!this.form.hidden));
+    this.#drawForm();
   }
 
   #type() {
@@ -86,13 +92,16 @@ class Editor {
     this.lock.title = lock ? "May not change. Click to let it change." : "May change. Click to keep it.";
     this.node.classList.toggle("locked", lock);
     this.node.classList.toggle("edited", edited);
-    this.said.textContent = limitsText(column, desk.state) || "may change freely";
-    if (this.panel.open) this.#drawForm();
+    const text = limitsText(column, desk.state);
+    this.said.textContent = text;
+    this.opener.setAttribute("aria-label", `What may change: ${column.label}${text ? `, ${text}` : ""}`);
+    this.#drawForm();
   }
 
   #drawForm() {
-    if (!this.panel.open || this.form.contains(document.activeElement)) {
-      if (this.panel.open) this.#mark();
+    if (this.form.hidden) return;
+    if (this.form.contains(document.activeElement)) {
+      this.#mark();
       return;
     }
     const { column } = this;

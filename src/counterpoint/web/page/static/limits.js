@@ -26,7 +26,7 @@ export function withLimits(column, state, parts) {
 }
 
 // The constraints as `explain` takes them.
-export function constraintsOf(columns, state) {
+export function constraintsOf(columns, state, about) {
   const found = { immutable: [], ranges: {}, increase: [], decrease: [], costs: {} };
   for (const column of columns.filter((each) => !each.follows)) {
     const { lock, range, way, cost } = limitsOf(column, state);
@@ -36,7 +36,8 @@ export function constraintsOf(columns, state) {
     if (cost === "fixed") found.costs[column.name] = column.fixed.cost;
     else if (cost !== "normal") found.costs[column.name] = COSTS[cost];
   }
-  if (state.most) found.max_changes = state.most;
+  const most = state.most ?? about.most;
+  if (most) found.max_changes = most;
   return found;
 }
 

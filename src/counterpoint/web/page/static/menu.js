@@ -70,7 +70,7 @@ export class Menu {
     this.note.textContent = "Writing…";
     const { html } = await this.desk.server.ask("report", { question: this.desk.question() });
     const address = URL.createObjectURL(new Blob([html], { type: "text/html" }));
-    const link = h("a", { href: address, download: `case-${(this.desk.state.row ?? 0) + 1}.html` });
+    const link = h("a", { href: address, download: `case-${this.desk.state.row === "new" ? "new" : this.desk.state.row + 1}.html` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(address), 10000);
     return "Saved";

@@ -16,7 +16,7 @@ export class Picker {
     this.node = h(
       "section",
       { class: "panel", "aria-label": "All cases" },
-      h("div", { class: "bar" }, this.search, this.decided, this.count),
+      h("div", { class: "bar" }, this.search, this.decided, this.count, button("Type a new case", () => desk.pick("new"), { class: "push" })),
       h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Table of cases" }, this.table),
       this.more,
     );

@@ -9,7 +9,7 @@ export class Settings {
     this.name = freshId("setting");
     this.kinds = h("fieldset", { class: "switch" }, h("legend", { class: "unseen" }, "Kind of answers"), desk.about.settings.map((each) => this.#kind(each)));
     this.kinds.hidden = !desk.about.settings.length;
-    this.most = h("select", { "aria-label": "Most changes at once", onchange: () => desk.store.change({ most: Number(this.most.value) || null }) }, h("option", { value: "" }, "any number of changes"), [1, 2, 3, 4].map((count) => h("option", { value: String(count) }, count === 1 ? "one change" : `at most ${count} changes`)));
+    this.most = h("select", { "aria-label": "Most changes at once", onchange: () => desk.store.change({ most: Number(this.most.value) === (desk.about.most ?? 0) ? null : Number(this.most.value) }) }, h("option", { value: "0" }, "any number of changes"), [...new Set([1, 2, 3, 4, ...(desk.about.most ? [desk.about.most] : [])])].map((count) => h("option", { value: String(count) }, count === 1 ? "one change" : `at most ${count} changes`)));
     this.wanted = h("span", {});
     this.node = h("div", { class: "settings" }, this.kinds, h("div", { class: "line" }, this.most, this.wanted));
     this.#drawWanted();
@@ -22,7 +22,7 @@ export class Settings {
   show() {
     const { state, about } = this.desk;
     for (const radio of this.kinds.querySelectorAll("input")) radio.checked = radio.value === (state.setting ?? about.setting);
-    this.most.value = String(state.most ?? "");
+    this.most.value = String(state.most ?? about.most ?? 0);
     this.refresh?.();
   }
 
