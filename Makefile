@@ -83,6 +83,6 @@ study: .venv/study
 	$(BIN)/counterpoint study tables $(STUDY)
 
 # Figures of the README. Run them on a quiet machine; each prints a table and writes benchmarks/results/*.json.
-.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale
-bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale: bench-%: .venv/study
+.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-page
+bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-page: bench-%: .venv/study
 	$(BIN)/python -m counterpoint_study.benchmarks.$*

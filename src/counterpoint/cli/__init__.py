@@ -1,4 +1,4 @@
-"""The command line: ``counterpoint explain|open|serve|schema|demo|datasets``, and what other packages add to it.
+"""The command line: ``counterpoint explain|open|serve|schema|demo|datasets``, and what others add to it.
 
 A package adds a command with an entry point in the group ``counterpoint.commands``: a function that takes the
 subparsers and the parser of the common options. ``counterpoint study`` comes from counterpoint-study. Only

@@ -19,7 +19,9 @@ from counterpoint.cli.options import add_constraints, add_model, job_of
 from counterpoint.cli.tables import read_parts
 from counterpoint.cli.terminal import tell
 
-ABOUT = "Open a page in the browser: pick a case, say what may change, and see what would change the decision."
+ABOUT = (
+    "Open a page in the browser: pick a case, say what may change, and see what would change the decision."
+)
 
 MORE = """\
 safety     the page is served to this machine only, at an address with a random token. Nothing is loaded from

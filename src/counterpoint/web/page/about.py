@@ -148,7 +148,9 @@ def _start(session: Session) -> int:
     """Choose the case to begin with: the first whose decision is not the wanted one, else the rarest."""
     target = session.fitted.read_target(session.target)
     if session.is_continuous or target.classes or target.test is not None:
-        labels = session.fitted.facing(target).blackbox.predict(session.rows) if target.test else session.labels
+        labels = (
+            session.fitted.facing(target).blackbox.predict(session.rows) if target.test else session.labels
+        )
         unlike = np.flatnonzero(~target.flips(labels, None))
         return int(unlike[0]) if len(unlike) else 0
     values, counts = np.unique(session.labels, return_counts=True)

@@ -1,4 +1,4 @@
-"""The answers to a question as facts for cards: sentences, changes, cost, distance, how plausible, how safe."""
+"""The answers to a question as facts for cards: sentences, changes, cost, distance, how usual and safe."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from counterpoint.model.target import Target
 from counterpoint.show.wording import decision_texts, value_texts
 from counterpoint.web.page.questions import Asked
 from counterpoint.web.page.session import Session
+from counterpoint.web.rows import RefusedError
 from counterpoint.web.wire import answer, plain
 
 # How alike known instances are is learned from so many of them, compared with at most so many.
 COMPARED, REFERENCE = 400, 5_000
+# At most so many answers are given back.
+PLACED = 60
 
 
 def answers(asked: Asked) -> dict[str, Any]:
@@ -26,7 +29,6 @@ def answers(asked: Asked) -> dict[str, Any]:
     started = perf_counter()
     found = asked.explain()
     facts = answer(0, found)
-    scores = standings(asked.session, asked.target, np.vstack([found.row, found.rows]), found.decision)
     likeness = alike(asked.session.fitted.known, found.rows)
     texts = decision_texts(found.decision, found.labels)
     for index, card in enumerate(facts["counterfactuals"]):
@@ -34,15 +36,32 @@ def answers(asked: Asked) -> dict[str, Any]:
             "action": sorted([str(name), way] for name, way in found.actions[index]),
             "changes": _changes(found, found.rows[index]),
             "decision_text": texts[index + 1],
-            "score": scores[index + 1],
             "alike": likeness[index],
         }
     return facts | {
         "answers": facts.pop("counterfactuals"),
         "decision_text": texts[0],
-        "score": scores[0],
         "seconds": round(perf_counter() - started, 4),
     }
+
+
+def scored(asked: Asked, others: Any) -> dict[str, Any]:
+    """Tell the scores of a case and of answers, given by their values: the cards need not wait for them."""
+    rows = np.vstack([asked.row, placed(asked, others)])
+    decision = asked.fitted.blackbox.predict(asked.row[None])[0]
+    own, *scores = standings(asked.session, asked.target, rows, decision)
+    return {"score": own, "answers": scores}
+
+
+def placed(asked: Asked, others: Any) -> Rows:
+    """Read answers that the page gives back by their values."""
+    if not isinstance(others, list) or len(others) > PLACED:
+        raise RefusedError(f"answers must be a list of at most {PLACED} objects.")
+    if not others:
+        return asked.row[None][:0]
+    session = asked.session
+    frame = session.reader.rows(others, "answers").frame
+    return session.fitted.view.read(frame).valid("answers").instances.rows
 
 
 def decide(asked: Asked) -> dict[str, Any]:
@@ -92,16 +111,28 @@ def alike(known: Population, rows: Rows) -> list[float]:
     """
     if not len(rows):
         return []
-    reference = known.once("alike reference", lambda: known.sample(np.random.default_rng(0), REFERENCE).rows)
-    usual = known.once("alike usual", lambda: _nearest(known, reference[:: max(1, len(reference) // COMPARED)], 1))
+    usual = known.once("how usual known instances are", lambda: _usual(known))
     return [round(float((usual >= away).mean()), 4) for away in _nearest(known, rows, 0)]
+
+
+def _usual(known: Population) -> Row:
+    """Measure how far some known instances are from their nearest neighbours."""
+    rows = _reference(known)
+    return _nearest(known, rows[:: max(1, len(rows) // COMPARED)], 1)
+
+
+def _reference(known: Population) -> Rows:
+    """Draw the known instances that rows are compared with."""
+    return known.once("compared", lambda: known.sample(np.random.default_rng(0), REFERENCE).rows)
 
 
 def _nearest(known: Population, rows: Rows, skip: int) -> Row:
     """Measure how far the nearest known instances are; `skip` leaves out a row itself."""
-    reference = known.once("alike embedded", lambda: known.distance.embed(known.once("alike reference", list)))
-    away = known.distance.measure(known.distance.embed(rows), reference)
-    return np.asarray(np.partition(away, skip, axis=1)[:, skip])
+    distance = known.distance
+    reference = known.once("compared, embedded", lambda: distance.embed(_reference(known)))
+    away = distance.measure(distance.embed(rows), reference)
+    place = min(skip, away.shape[1] - 1)
+    return np.asarray(np.partition(away, place, axis=1)[:, place])
 
 
 def _changes(found: Explanation, row: Row) -> list[dict[str, Any]]:

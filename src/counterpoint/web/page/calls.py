@@ -10,7 +10,7 @@ from typing import Any
 
 from counterpoint.search.stopping import stopping
 from counterpoint.web.page.about import about
-from counterpoint.web.page.answers import answers, decide
+from counterpoint.web.page.answers import answers, decide, scored
 from counterpoint.web.page.copies import copies
 from counterpoint.web.page.flips import flips
 from counterpoint.web.page.groups import grouped
@@ -25,7 +25,7 @@ from counterpoint.web.rows import RefusedError
 Body = Mapping[str, Any]
 
 # Calls that a newer one of the same page makes needless.
-REPLACED = ("answers", "flips", "decide", "map", "why")
+REPLACED = ("answers", "scores", "flips", "decide", "map", "why")
 # So many pages are remembered; a page that is forgotten only loses that its calls replace each other.
 PAGES = 64
 
@@ -78,6 +78,7 @@ class Calls:
             "row": lambda body: self.cases.values(body.get("index")),
             "decide": lambda body: decide(self._asked(body)),
             "answers": lambda body: answers(self._asked(body)),
+            "scores": lambda body: scored(self._asked(body), body.get("answers")),
             "flips": lambda body: flips(self._asked(body)),
             "why": lambda body: why(self._asked(body)),
             "map": lambda body: place(self._asked(body), body.get("answers")),

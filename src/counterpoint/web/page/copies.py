@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from counterpoint.data.costs import Cost
-from counterpoint.selection.selection import NAMED
 from counterpoint.web.page.questions import SAFE, SAFE_SCORE, Asked
 from counterpoint.web.wire import plain
 
@@ -33,10 +32,14 @@ def python(asked: Asked, setting: str | None) -> str:
     lines = ["import counterpoint as cp", "from numpy import inf, nan", ""]
     if asked.is_safe:
         lines.append(f"# Safe: a probability of at least {SAFE_SCORE:g}.")
-    elif setting in NAMED and NAMED[setting] != getattr(asked.session.explainer, "selection", None):
+    elif setting is not None and asked.explainer != asked.session.explainer:
         lines += ["from copy import copy", "", "explainer = copy(explainer)"]
         lines.append(f"explainer.selection = cp.{setting.upper()}")
-    lines += ["explanation = explainer.explain(", f"    {_source(_x(asked))},", f"    k={asked.options['k']},"]
+    lines += [
+        "explanation = explainer.explain(",
+        f"    {_source(_x(asked))},",
+        f"    k={asked.options['k']},",
+    ]
     target = asked.options["target"]
     if asked.is_safe:
         lines.append(f"    target=cp.Probability({asked.safe_classes!r}, at_least={SAFE_SCORE:g}),")
@@ -104,7 +107,7 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, Cost):
         changes = [[old, new, price] for (old, new), price in value.changes]
-        table = {"up": value.up, "down": value.down}
+        table: dict[str, Any] = {"up": value.up, "down": value.down}
         table |= {} if value.otherwise is None else {"otherwise": value.otherwise}
         table |= {"changes": changes} if changes else {}
         return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in table.items()) + " }"
@@ -128,7 +131,12 @@ def _value(value: Any) -> Any:
 def _source(value: Any) -> str:
     """Write a value as Python; classes of the library with their prefix."""
     if isinstance(value, Cost):
-        given = {"up": value.up, "down": value.down, "changes": dict(value.changes), "otherwise": value.otherwise}
+        given = {
+            "up": value.up,
+            "down": value.down,
+            "changes": dict(value.changes),
+            "otherwise": value.otherwise,
+        }
         return f"cp.Cost({', '.join(f'{name}={each!r}' for name, each in given.items())})"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{each!r}: {_source(item)}" for each, item in value.items()) + "}"

@@ -45,7 +45,7 @@ def _tried(feature: Feature, known: Row, x: float) -> Row:
         return np.empty(0)
     held = known[np.isfinite(known)]
     low, high = min(feature.seen[0], x), max(feature.seen[1], x)
-    if not np.isfinite(low + high) or np.isnan(x) and not len(held):
+    if not np.isfinite(low + high) or (np.isnan(x) and not len(held)):
         return np.empty(0)
     if np.isnan(x):
         low, high = feature.seen

@@ -9,24 +9,14 @@ import numpy as np
 
 from counterpoint.report.landscape import Landscape
 from counterpoint.show.wording import decision_texts, value_texts
+from counterpoint.web.page.answers import placed
 from counterpoint.web.page.questions import Asked
-from counterpoint.web.rows import RefusedError
 from counterpoint.web.wire import plain
-
-# At most so many answers are placed.
-MOST = 60
 
 
 def place(asked: Asked, others: Any) -> dict[str, Any]:
     """Place the case and some answers, given by their values."""
-    if not isinstance(others, list) or len(others) > MOST:
-        raise RefusedError(f"answers must be a list of at most {MOST} objects.")
-    session, target = asked.session, asked.target
-    rows = asked.row[None][:0]
-    if others:
-        frame = session.reader.rows(others, "answers").frame
-        rows = session.fitted.view.read(frame).valid("answers").instances.rows
-    fitted = asked.fitted
+    rows, target, fitted = placed(asked, others), asked.target, asked.fitted
     decision = fitted.blackbox.predict(asked.row[None])[0]
     there = Landscape.of(fitted.known, asked.row, rows, target.flips, decision)
     return {

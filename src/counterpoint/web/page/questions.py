@@ -73,11 +73,11 @@ class Asked:
     @property
     def row(self) -> Row:
         """The case as a row."""
-        return self._sight.instances.rows[0]
+        return np.asarray(self._sight.instances.rows[0])
 
     @cached_property
     def fitted(self) -> Fitted:
-        """What the explainer learned, with the outputs that the question is about, and the case's own values."""
+        """What the explainer learned, with the outputs that are asked about, and the case's own values."""
         return self.session.fitted.facing(self.target).through(self._sight.view)
 
     @property
@@ -106,7 +106,11 @@ class Asked:
     def safe_classes(self) -> list[Any]:
         """The decisions that have to be safe; none if the case has one of them."""
         classes = self._plain.classes()
-        wanted = [each for each, is_wanted in zip(classes, self.target.among(classes, self._decision), strict=True) if is_wanted]
+        wanted = [
+            each
+            for each, is_wanted in zip(classes, self.target.among(classes, self._decision), strict=True)
+            if is_wanted
+        ]
         return [] if self._decision in wanted else wanted
 
     @property
@@ -141,5 +145,7 @@ def _actions(given: Any, session: Session) -> list[list[tuple[Any, str]]]:
     features = session.reader.table.features
     unknown = [name for action in given for name, _ in action if name not in features]
     if unknown:
-        raise RefusedError(f"exclude must name columns, got {short(unknown)}. Known: {short(list(features))}.")
+        raise RefusedError(
+            f"exclude must name columns, got {short(unknown)}. Known: {short(list(features))}."
+        )
     return [[(features[name].name, way) for name, way in action] for action in given]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -73,7 +74,7 @@ class Cases:
         """Find the cases that fit, in order."""
         search, decision = asked.get("search") or "", asked.get(DECISION)
         fits = np.ones(len(self.session.rows), dtype=np.bool_)
-        for word in str(search).lower().split():
+        for word in str(search).split():
             fits &= self._holds(word)
         if decision is not None:
             fits &= self._decided == str(decision)
@@ -91,12 +92,14 @@ class Cases:
         ]
 
     def _holds(self, word: str) -> Mask:
-        """Tell which cases hold a word in any of their values."""
-        holds = np.char.find(np.char.lower(self._decided), word) >= 0
+        """Tell which cases have a value with a word that begins so: "use" finds "used car", not "refused"."""
+        begins = re.compile(r"(?<!\w)" + re.escape(word), re.IGNORECASE)
+        decisions, which = np.unique(self._decided, return_inverse=True)
+        holds = np.array([begins.search(text) is not None for text in decisions])[which]
         for index, feature in enumerate(self.session.fitted.schema.features):
             values, inverse = np.unique(self.session.rows[:, index], return_inverse=True)
             texts = value_texts(feature, values)
-            holds |= np.array([word in text.lower() for text in texts])[inverse]
+            holds |= np.array([begins.search(text) is not None for text in texts])[inverse]
         return np.asarray(holds)
 
     def _sorted(self, indices: Indices, by: Any, descending: bool) -> Indices:

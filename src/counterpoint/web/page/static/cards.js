@@ -21,6 +21,7 @@ export class Cards {
 
   show() {
     const { desk } = this;
+    this.slots = new Map();
     fill(this.said, desk.state.no.length ? h("span", { class: "faint" }, "Not:") : null, desk.state.no.map((action) => this.#no(action)));
     fill(this.list, desk.cards.map((card, index) => this.#card(card, index)));
     this.note.textContent = this.#noteText();
@@ -102,8 +103,18 @@ export class Cards {
       parts.push(["Cost", numberText(card.cost, 2), card.cost / dear, "The distance, weighed by how hard each change is"]);
     }
     parts.push(["Plausible", plausibleText(card.alike), card.alike, `As close to a known case as ${percent(card.alike)} of known cases are to each other`]);
-    if (card.score) parts.push([safeName(card.score), safeText(card.score), safeShare(card.score), `Needed: ${scoreText(card.score, card.score.needed)}`, neededShare(card.score)]);
-    return parts.map(([name, text, share, about, needed]) => h("div", { title: about }, h("dt", {}, name), h("dd", {}, text, meter(share, needed))));
+    const facts = parts.map(([name, text, share, about]) => h("div", { title: about }, h("dt", {}, name), h("dd", {}, text, meter(share))));
+    if (this.desk.about.has_scores) {
+      const slot = h("div", { class: "scored" });
+      this.slots.set(card, slot);
+      facts.push(fillScore(slot, card.score));
+    }
+    return facts;
+  }
+
+  // Scores come after the cards, and fill the room that was kept for them.
+  showScores() {
+    for (const [card, slot] of this.slots) fillScore(slot, card.score);
   }
 
   #whyPart() {
@@ -152,12 +163,11 @@ export function scoreText(score, value) {
   return score.kind === "probability" ? percent(value) : numberText(value, 3);
 }
 
-function safeName(score) {
-  return `Score of ${score.of}`;
-}
-
-function safeText(score) {
-  return scoreText(score, score.value);
+function fillScore(slot, score) {
+  if (score === null) return fill(slot);
+  if (score === undefined) return fill(slot, h("dt", {}, "Score"), h("dd", {}, "…"));
+  slot.title = `How safe: the score of ${score.of} is ${scoreText(score, score.value)}, and ${scoreText(score, score.needed)} is needed`;
+  return fill(slot, h("dt", {}, `Score of ${score.of}`), h("dd", {}, scoreText(score, score.value), meter(safeShare(score), neededShare(score))));
 }
 
 export function safeShare(score) {

@@ -48,7 +48,7 @@ export class Desk {
         this.map2d.node,
       ),
     );
-    store.listen((state, before) => this.#changed(state, before));
+    store.listen((state) => this.#changed(state));
   }
 
   get state() {
@@ -83,7 +83,7 @@ export class Desk {
 
   async start() {
     if (this.state.row === null) this.store.settle({ row: this.about.start });
-    else await this.#changed(this.state, null);
+    else await this.#changed(this.state);
   }
 
   // ------------------------------------------------------------ what a person does
@@ -140,16 +140,22 @@ export class Desk {
 
   // ------------------------------------------------------------ what follows from it
 
-  async #changed(state, before) {
+  async #changed(state) {
     if (state.row !== this.baseRow) await this.#load(state.row);
+    // The question goes out first: the server works on it while the rest of the page is drawn.
+    const following = this.base && state.row === this.baseRow ? this.#follow() : null;
     this.show();
-    if (!this.base || state.row !== this.baseRow) return;
+    await following;
+  }
+
+  async #follow() {
     const key = JSON.stringify(this.question());
     if (key === this.asked.answers) return;
     this.asked.answers = key;
     this.reasons = null;
     this.newest.stop("why");
     clearTimeout(this.timer);
+    this.node.classList.add("busy");
     if (this.store.dragging) {
       this.#decide();
       this.timer = setTimeout(() => this.#answer(), PAUSE);
@@ -181,14 +187,14 @@ export class Desk {
   }
 
   async #answer() {
-    this.node.classList.add("busy");
     const question = this.question();
     const found = await this.ask("answers", { question });
     if (!found) return;
     this.problem.hidden = true;
     this.answer = found;
     this.cards = found.answers;
-    this.#decided({ ...found, already: found.shortfall?.already ?? false });
+    const same = this.decision?.decision_text === found.decision_text;
+    this.#decided({ ...found, already: found.shortfall?.already ?? false, score: same ? this.decision.score : null });
     this.node.classList.remove("busy");
     this.show();
     const count = this.cards.length;
@@ -200,6 +206,14 @@ export class Desk {
   // What is drawn around the answers: where decisions flip, and the map.
   async #around(question) {
     const plain = { values: question.values, ...(question.target === undefined ? {} : { target: question.target }) };
+    const { cards, answer } = this;
+    if (this.about.has_scores) {
+      const scores = await this.ask("scores", { question: plain, answers: cards.map((card) => card.values) });
+      if (!scores || answer !== this.answer) return;
+      cards.forEach((card, index) => Object.assign(card, { score: scores.answers[index] }));
+      this.answers.showScores();
+      this.#decided({ ...this.decision, score: scores.score });
+    }
     const key = JSON.stringify(plain);
     if (key !== this.asked.flips || !this.flips) {
       this.asked.flips = key;
@@ -209,8 +223,9 @@ export class Desk {
         this.features.show();
       }
     }
-    const map = await this.ask("map", { question: plain, answers: this.cards.map((card) => card.values) });
-    if (map) {
+    if (answer !== this.answer) return;
+    const map = await this.ask("map", { question: plain, answers: cards.map((card) => card.values) });
+    if (map && answer === this.answer) {
       this.map = map;
       this.map2d.show();
     }

@@ -21,6 +21,7 @@ class Editor {
   constructor(desk, column) {
     this.desk = desk;
     this.column = column;
+    this.refreshes = [];
     this.id = freshId("feature");
     this.typed = h("input", {
       class: "typed",
@@ -98,37 +99,33 @@ class Editor {
     this.#drawForm();
   }
 
+  // The form is made once, when it is first opened: drawing it again would take the focus away.
   #drawForm() {
     if (this.form.hidden) return;
-    if (this.form.contains(document.activeElement)) {
-      this.#mark();
-      return;
-    }
-    const { column } = this;
-    fill(this.form, column.isTrack ? this.#range() : this.#allowed(), this.#way(), this.#cost());
-    this.#mark();
-  }
-
-  // Shows what is chosen without drawing again, so that the focus stays.
-  #mark() {
+    if (!this.form.hasChildNodes()) fill(this.form, this.column.isTrack ? this.#range() : this.#allowed(), this.#way(), this.#cost());
     const limits = this.#limits;
     for (const radio of this.form.querySelectorAll("input[type=radio]")) radio.checked = radio.value === String(limits[radio.dataset.part] ?? "both");
+    for (const refresh of this.refreshes) refresh(limits);
   }
 
   #range() {
     const { column } = this;
-    const [low, high] = this.#limits.range ?? [null, null];
-    const ends = [low, high].map((end, index) =>
+    const ends = [0, 1].map((index) =>
       h("input", {
         type: column.kind === "date" ? "date" : "text",
         inputmode: "decimal",
-        value: end === null ? "" : String(end),
-        placeholder: index ? "any" : "any",
+        placeholder: "any",
         "aria-label": index ? `${column.label} at most` : `${column.label} at least`,
         onchange: () => {
           const read = ends.map((input) => (input.value.trim() === "" ? null : column.parse(input.value)));
           if (!read.includes(undefined)) this.#say({ range: read.every((end) => end === null) ? null : read });
         },
+      }),
+    );
+    this.refreshes.push(({ range }) =>
+      ends.forEach((input, index) => {
+        const end = range?.[index] ?? null;
+        if (document.activeElement !== input) input.value = end === null ? "" : String(end);
       }),
     );
     return h("div", { class: "line" }, h("span", {}, "between"), ends[0], h("span", {}, "and"), ends[1]);
@@ -137,26 +134,22 @@ class Editor {
   #allowed() {
     const { column } = this;
     const allowed = () => this.#limits.range ?? column.categories.map((each) => each.value);
+    this.refreshes.push(() => boxes.forEach((box, index) => (box.checked = allowed().includes(column.categories[index].value))));
+    const boxes = column.categories.map((category) =>
+      h("input", {
+        type: "checkbox",
+        onchange: (event) => {
+          const rest = column.categories.map((each) => each.value).filter((value) => (value === category.value ? event.target.checked : allowed().includes(value)));
+          if (!rest.length) event.target.checked = true;
+          else this.#say({ range: rest.length === column.categories.length ? null : rest });
+        },
+      }),
+    );
     return h(
       "fieldset",
       { class: "line allowed" },
       h("legend", {}, "may become"),
-      column.categories.map((category) =>
-        h(
-          "label",
-          {},
-          h("input", {
-            type: "checkbox",
-            checked: allowed().includes(category.value),
-            onchange: (event) => {
-              const rest = column.categories.map((each) => each.value).filter((value) => (value === category.value ? event.target.checked : allowed().includes(value)));
-              if (!rest.length) event.target.checked = true;
-              else this.#say({ range: rest.length === column.categories.length ? null : rest });
-            },
-          }),
-          category.text,
-        ),
-      ),
+      boxes.map((box, index) => h("label", {}, box, column.categories[index].text)),
     );
   }
 
