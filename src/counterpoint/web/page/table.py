@@ -68,7 +68,8 @@ class Cases:
         else:
             row = self.session.rows[whole("index", index, 0, len(self.session.rows) - 1)]
         values = {str(f.name): f.label(value) for f, value in zip(features, row, strict=True)}
-        return {"index": index, "values": plain(values)}
+        decision = self.session.fitted.blackbox.predict(row[None])[0]
+        return {"index": index, "values": plain(values), "decision": plain(decision)}
 
     def found(self, asked: dict[str, Any]) -> Indices:
         """Find the cases that fit, in order."""
@@ -85,11 +86,16 @@ class Cases:
         """How many cases have each decision, the most frequent first; empty if outputs are numbers."""
         if self.session.is_continuous:
             return []
-        values, first, counts = np.unique(self._decided, return_index=True, return_counts=True)
-        return [
-            {"value": plain(self.session.labels[first[i]]), "text": str(values[i]), "count": int(counts[i])}
-            for i in np.argsort(-counts, kind="stable")
+        every = list(self.session.reader.decisions.values())
+        counted = [
+            {
+                "value": plain(each),
+                "text": decision_texts(each, self.session.labels[:0])[0],
+                "count": int((self.session.labels == each).sum()),
+            }
+            for each in every
         ]
+        return sorted(counted, key=lambda each: -each["count"])
 
     def _holds(self, word: str) -> Mask:
         """Tell which cases have a value with a word that begins so: "use" finds "used car", not "refused"."""

@@ -65,9 +65,24 @@ export class Desk {
     const question = { values: this.values, constraints: constraintsOf(this.columns, state, this.about) };
     if (state.setting) question.setting = state.setting;
     else if (this.about.setting && this.about.settings.length) question.setting = this.about.setting;
-    if (state.target !== null) question.target = state.target;
+    const target = state.target ?? this.#otherDecisions();
+    if (target !== null) question.target = target;
     if (state.no.length) question.exclude = state.no;
     return question;
+  }
+
+  // Any decision but the one that the case had before it was changed here: once it is reached, nothing has to
+  // change any more.
+  #otherDecisions() {
+    const { about } = this;
+    if (about.target !== null || about.decisions.length < 2) return null;
+    return about.decisions.map((each) => each.value).filter((value) => JSON.stringify(value) !== JSON.stringify(this.baseDecision));
+  }
+
+  // The same of many cases, each of which wants another decision than its own.
+  questionOfMany() {
+    const { values, target, ...question } = this.question();
+    return this.state.target === null ? question : { ...question, target };
   }
 
   ask(name, body) {
@@ -169,6 +184,7 @@ export class Desk {
     const found = await this.ask("row", { index: row === NEW ? null : row });
     if (!found) return;
     this.base = found.values;
+    this.baseDecision = found.decision;
     this.baseRow = row;
     this.flips = null;
     this.map = null;

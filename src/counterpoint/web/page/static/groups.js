@@ -33,8 +33,7 @@ export class Groups {
     this.stop = new AbortController();
     this.status.textContent = "";
     this.show();
-    const { values, ...question } = this.desk.question();
-    const body = { filter: this.desk.state.list, groups: this.desk.state.groups, question };
+    const body = { filter: this.desk.state.list, groups: this.desk.state.groups, question: this.desk.questionOfMany() };
     let last = null;
     try {
       for await (const part of this.desk.server.stream("groups", body, this.stop.signal)) {
