@@ -492,6 +492,32 @@ class Explainer(ABC):
         asked = {"target": target, "k": k, "title": title}
         return opening.open_explainer(self, rows, asked, port, browser)
 
+    def widget(self, x: Any, *, target: Any = None, k: int = 5) -> Any:
+        """Show one case in a notebook: the page of `open` as a widget, for tables.
+
+        It needs ``pip install 'counterpoint[notebook]'``. ``widget.constraints`` holds what may change, and
+        ``widget.chosen`` the answers that were pinned; both can be read and set.
+
+        Parameters
+        ----------
+        x
+            One instance, as for `explain`.
+        target
+            What counts as a different decision, as for `explain`.
+        k
+            How many answers to show.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> X = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> widget = Neighbours().fit(lambda X: X["age"] > 35, X).widget({"age": 30})
+        >>> widget.constraints, widget.chosen
+        ({}, [])
+        """
+        # By its name, because it is a later layer, and needs an extra.
+        return import_module("counterpoint.web.page.widget").make_widget(self, x, target=target, k=k)
+
     def problems(self, X: Any) -> list[Problem]:
         """List all values that keep a row from being explained, without asking the model.
 

@@ -267,9 +267,11 @@ export class Desk {
     fill(
       this.chooser,
       h("h2", {}, isNew ? "A new case" : edited ? `Case ${row + 1}, changed` : `Case ${row + 1}`),
+      last > 0 ? [
       button(icon("left"), () => this.pick(row - 1), { class: "quiet", disabled: isNew || row <= 0, "aria-label": "Case before" }),
       button(icon("right"), () => this.pick(row + 1), { class: "quiet", disabled: isNew || row >= last, "aria-label": "Next case" }),
       button("Pick another", () => this.store.change({ view: "cases" }), { class: "link" }),
+      ] : null,
       edited ? button("Set back", () => this.store.change({ edits: {} }), { class: "link" }) : null,
     );
     if (focused) this.chooser.querySelector(`[aria-label="${focused}"]`)?.focus();

@@ -9,9 +9,9 @@ export class Menu {
     this.redo = button(icon("redo"), () => desk.store.redo(), { class: "quiet", "aria-label": "Redo", title: "Redo (Ctrl+Shift+Z)" });
     this.note = h("span", { class: "copied", role: "status" });
     const items = [
-      ["Copy as Python", () => this.#copy("python")],
+      ...(desk.about.kind === "table" ? [["Copy as Python", () => this.#copy("python")]] : []),
       ...(desk.about.has_command ? [["Copy as a command", () => this.#copy("command")]] : []),
-      ["Copy as a constraints file", () => this.#copy("constraints")],
+      ...(desk.about.kind === "table" ? [["Copy as a constraints file", () => this.#copy("constraints")]] : []),
       ["Copy the address", () => this.#write(window.location.href)],
       ["Save as a report", () => this.#report()],
     ];

@@ -12,6 +12,8 @@ export const EMPTY = {
   pins: [],
   list: {},
   groups: [],
+  codec: null,
+  mask: [],
 };
 
 // Only what differs from the empty state is written.

@@ -2,13 +2,13 @@
 
 import { fill, h, place, svg } from "./dom.js";
 
-const HEIGHT = 26;
+const TALL = 26;
 
 export class Track {
   constructor(column, onmove, onrest) {
     this.column = column;
     this.ends = [column.least, column.most];
-    this.spread = svg("svg", { class: "spread", viewBox: `0 0 ${column.bars.length} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" }, this.#bars());
+    this.spread = svg("svg", { class: "spread", viewBox: `0 0 ${column.bars.length} ${TALL}`, preserveAspectRatio: "none", "aria-hidden": "true" }, this.#bars());
     this.bands = svg("svg", { class: "bands", viewBox: "0 0 1000 1", preserveAspectRatio: "none", "aria-hidden": "true" });
     this.marks = h("div", { class: "marks", "aria-hidden": "true" });
     this.input = h("input", {
@@ -23,8 +23,8 @@ export class Track {
   #bars() {
     const most = Math.max(1, ...this.column.bars);
     return this.column.bars.map((count, index) => {
-      const height = count ? Math.max(1.5, (HEIGHT * count) / most) : 0;
-      return svg("rect", { x: index + 0.08, y: HEIGHT - height, width: 0.84, height });
+      const height = count ? Math.max(1.5, (TALL * count) / most) : 0;
+      return svg("rect", { x: index + 0.08, y: TALL - height, width: 0.84, height });
     });
   }
 
