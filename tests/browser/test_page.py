@@ -444,6 +444,29 @@ def test_without_its_token_it_says_so(browser: Any, address: str) -> None:
         assert "lacks its token" in tab.get_by_role("alert").inner_text()
 
 
+def test_a_question_that_is_too_large_or_wrong_is_a_sentence(browser: Any, address: str) -> None:
+    with screen.tab_of(browser, fine=("413", "422")) as tab:
+        visit(tab, address)
+        for values, words in (
+            ("{ age: 'x'.repeat(3e6) }", "at most 2,000,000 bytes"),
+            ("{ height: 3 }", "height"),
+        ):
+            tab.evaluate(f"() => window.counterpoint.ask('answers', {{ question: {{ values: {values} }} }})")
+            assert words in tab.locator(".problem:visible").inner_text()
+
+
+def test_a_server_that_is_gone_is_a_sentence(browser: Any) -> None:
+    known = cp.datasets.load("german").X_train[["age", "credit_amount"]]
+    page = cp.Ensemble(size=3).fit(lambda X: X["age"].to_numpy() > 40, known).open(browser=False)
+    with screen.tab_of(browser, fine=("ERR_CONNECTION_REFUSED",)) as tab:
+        tab.goto(page.address)
+        settled(tab)
+        page.close()
+        button(tab, "Keep Age as it is").click()
+        tab.wait_for_selector(".problem:visible")
+        assert "lost its server" in tab.locator(".problem:visible").inner_text()
+
+
 def test_a_model_that_fails_is_a_sentence_on_the_page(browser: Any, calls: Calls) -> None:
     down = False
 

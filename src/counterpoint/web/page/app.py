@@ -26,6 +26,8 @@ POLICY = (
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 MOST_BYTES = 2_000_000
+# A body that is too large is read to its end, up to this size: a browser shows no answer before that.
+DRAINED = 50_000_000
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
@@ -56,19 +58,32 @@ def make_app(calls: Any, token: str, allowed: tuple[str, ...] = LOOPBACK) -> Fas
     async def call(name: str, request: Request) -> Response:
         if name not in calls and name != "groups":
             return _said(404, f"There is nothing called {name!r} here.")
+        text = await _read(request)
+        if text is None:
+            return _said(413, f"A request may have at most {MOST_BYTES:,} bytes.")
         try:
-            body = json.loads(await request.body() or b"{}")
+            body = json.loads(text or b"{}")
         except (ValueError, RecursionError):
             return _said(400, "The request is not valid JSON.")
         if name == "groups":
             return StreamingResponse(_lines(calls, body), media_type="application/x-ndjson")
         return await asyncio.to_thread(_called, calls, name, body, request.headers.get("x-page", ""))
 
-    app.add_middleware(BodyLimit, most=MOST_BYTES)
+    app.add_middleware(BodyLimit, most=DRAINED)
     app.add_middleware(Bearer, token=token, free=tuple(shipped))
     app.add_middleware(Hosts, allowed=allowed)
     app.add_middleware(Headers, policy=POLICY)
     return app
+
+
+async def _read(request: Request) -> bytes | None:
+    """Read a body; None if it is too large, once it has been read to its end."""
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size <= MOST_BYTES:
+            parts.append(part)
+    return b"".join(parts) if size <= MOST_BYTES else None
 
 
 def _called(calls: Any, name: str, body: Any, page: str) -> Response:

@@ -1,4 +1,4 @@
-"""The page in a notebook: one case as a widget, with what may change and what was chosen in both directions."""
+"""The page in a notebook: one case as a widget; what may change and what was chosen go both ways."""
 
 from __future__ import annotations
 
