@@ -3,6 +3,9 @@
 import { button, fill, h, icon, svg } from "./dom.js";
 import { inWords, labelOf, numberText, percent } from "./values.js";
 
+// So many limits that stand in the way are listed.
+const SHOWN = 6;
+
 const WAYS = { up: "up", down: "down", other: "changed", missing: "missing", known: "known" };
 
 export function actionText(action) {
@@ -127,17 +130,19 @@ export class Cards {
       "div",
       { class: "ways" },
       h("h3", {}, "There would be an answer without one of these"),
-      h("ul", {}, desk.reasons.ways.map((way) => this.#way(way))),
+      h("ul", {}, desk.reasons.ways.slice(0, SHOWN).map((way, index) => this.#way(way, index))),
+      desk.reasons.ways.length > SHOWN ? h("p", { class: "note" }, `And ${desk.reasons.ways.length - SHOWN} more, with answers farther away.`) : null,
     );
   }
 
-  #way(way) {
-    const text = inWords(way.text, this.desk.columns);
+  #way(way, index) {
+    const words = inWords(way.text, this.desk.columns);
+    const text = words[0].toUpperCase() + words.slice(1);
     return h(
       "li",
       {},
       h("span", {}, text, way.then?.length ? h("small", { class: "faint" }, ` Then: ${inWords(way.then[0], this.desk.columns)}`) : null),
-      button("Release", () => this.desk.release(way.release), { class: "strong", "aria-label": `Release: ${text}` }),
+      button("Release", () => this.desk.release(way.release), { class: index ? "" : "strong", "aria-label": `Release: ${text}` }),
     );
   }
 }
