@@ -51,9 +51,10 @@ def log_to_stderr() -> None:
     """Send the log of the service to standard error, as lines of JSON."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    LOG.handlers[:] = [handler]
-    LOG.setLevel(logging.INFO)
-    LOG.propagate = False
+    for log, level in ((LOG, logging.INFO), (logging.getLogger("uvicorn"), logging.WARNING)):
+        log.handlers[:] = [handler]
+        log.setLevel(level)
+        log.propagate = False
 
 
 @dataclass(frozen=True)

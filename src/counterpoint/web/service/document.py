@@ -32,6 +32,7 @@ _REFUSALS = {
 
 def document(questions: Questions, name: str, share: bool) -> Json:
     """Describe all that a service answers to."""
+    row = schemas.example(questions.reader.explainer._fitted().schema)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -39,7 +40,7 @@ def document(questions: Questions, name: str, share: bool) -> Json:
             "version": __version__,
             "description": "What would have to change for this decision to be different?",
         },
-        "paths": {**_own(questions), **_v1(name), **_v2(questions, name)},
+        "paths": {**_own(row), **_v1(row, name), **_v2(questions, name)},
         "components": {"schemas": _components(questions, share)},
     }
 
@@ -49,6 +50,7 @@ def _components(questions: Questions, share: bool) -> Json:
     schema = reader.explainer._fitted().schema
     return {
         "Row": schemas.row(schema, share),
+        "List": schemas.listed(schema, share),
         "Options": _object(schemas.options(reader, bounds, share), required=[], closed=True),
         "Explain": _object(
             {"rows": _rows(bounds.rows), **schemas.options(reader, bounds, share)}, ["rows"], closed=True
@@ -98,8 +100,7 @@ def _answer() -> Json:
     )
 
 
-def _own(questions: Questions) -> Json:
-    row = schemas.example(questions.reader.explainer._fitted().schema)
+def _own(row: Json) -> Json:
     answers = _object({"model": _TEXT, "answers": _list(_ref("Answer")), "request_id": _TEXT})
     decision = _object({"row": {"type": "integer"}, "decision": _ANY}, ["row", "decision"])
     decisions = _object({"model": _TEXT, "decisions": _list(decision), "request_id": _TEXT})
@@ -114,25 +115,25 @@ def _own(questions: Questions) -> Json:
     }
 
 
-def _v1(name: str) -> Json:
+def _v1(row: Json, name: str) -> Json:
     model = _object({"name": _TEXT, "ready": {"type": "boolean"}})
     return {
         "/v1/models": _get("KServe V1: the models", _object({"models": _list(_TEXT)})),
         f"/v1/models/{name}": _get("KServe V1: the model", model),
-        f"/v1/models/{name}:predict": _v1_post("decisions", "predictions", _list(_ANY)),
-        f"/v1/models/{name}:explain": _v1_post("explanations", "explanations", _list(_ref("Answer"))),
+        f"/v1/models/{name}:predict": _v1_post(row, "decisions", "predictions", _list(_ANY)),
+        f"/v1/models/{name}:explain": _v1_post(row, "explanations", "explanations", _list(_ref("Answer"))),
     }
 
 
-def _v1_post(what: str, key: str, answer: Json) -> Json:
-    either: Json = {"anyOf": [_ref("Row"), {"type": "array", "items": schemas.SCALAR}]}
+def _v1_post(row: Json, what: str, key: str, answer: Json) -> Json:
+    either: Json = {"anyOf": [_ref("Row"), _ref("List")]}
     asked = {
         "instances": {"type": "array", "items": either, "minItems": 1},
         "parameters": {"anyOf": [_ref("Options"), {"type": "null"}]},
         "signature_name": _TEXT,
     }
     body = _object(asked, ["instances"], closed=True)
-    return _post(f"KServe V1: {what}", body, None, _object({key: answer}))
+    return _post(f"KServe V1: {what}", body, {"instances": [row]}, _object({key: answer}))
 
 
 def _v2(questions: Questions, name: str) -> Json:

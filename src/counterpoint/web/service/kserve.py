@@ -17,7 +17,7 @@ from counterpoint import __version__
 from counterpoint._util.short_text import short
 from counterpoint.data.feature import Feature
 from counterpoint.data.schema import Schema
-from counterpoint.web.asked import Reader
+from counterpoint.web.asked import Reader, whole
 from counterpoint.web.rows import RefusedError
 from counterpoint.web.service.bodies import OPTIONS, body_of, fields_of, respond
 from counterpoint.web.wire import dumps
@@ -211,9 +211,9 @@ def _read(given: Any, where: str) -> tuple[str, list[list[Any]]]:
     if not isinstance(name, str):
         raise RefusedError(f"{where}.name must be a text, got {short(name)}.")
     sizes = shape if isinstance(shape, list) else []
-    fine = all(isinstance(n, int) and not isinstance(n, bool) and 1 <= n <= 10**6 for n in sizes)
-    if not fine or len(sizes) not in (1, 2):
-        raise RefusedError(f"{where}.shape must be one or two sizes of at least 1, got {short(shape)}.")
+    if len(sizes) not in (1, 2):
+        raise RefusedError(f"{where}.shape must be a list of one or two sizes, got {short(shape)}.")
+    sizes = [whole(f"{where}.shape[{place}]", size, 1, 10**6) for place, size in enumerate(sizes)]
     if kind not in DATATYPES:
         raise RefusedError(f"{where}.datatype must be one of {list(DATATYPES)}, got {short(kind)}.")
     if not isinstance(data, list):

@@ -46,6 +46,15 @@ def row(schema: Schema, share: bool) -> Json:
     }
 
 
+def listed(schema: Schema, share: bool) -> Json:
+    """Describe a row as a list of values, in the order of the columns."""
+    places = {name: index for index, name in enumerate(schema.names)}
+    dummy: Json = {"enum": [0, 1, True, False]}
+    columns = schema.form.caller.names
+    cells = [cell(schema, places[name], share) if name in places else dummy for name in columns]
+    return {"type": "array", "prefixItems": cells, "minItems": len(cells), "maxItems": len(cells)}
+
+
 def cell(schema: Schema, index: int, share: bool) -> Json:
     """Describe a value of a column."""
     feature = schema.features[index]
@@ -191,7 +200,7 @@ def example(schema: Schema) -> Json:
 
 def _made_up(feature: Feature) -> Any:
     if feature.is_categorical:
-        return "…" if feature.immutable else plain(feature.categories[0])
+        return _any_of_its_type(feature) if feature.immutable else plain(feature.categories[0])
     if kind_of(feature) == "date":
         return "2024-02-29"
     low, high = feature.seen
@@ -199,3 +208,9 @@ def _made_up(feature: Feature) -> Any:
     rounded = float(f"{middle:.1g}")
     whole = feature.step is not None and float(feature.step).is_integer()
     return int(rounded) if whole else rounded
+
+
+def _any_of_its_type(feature: Feature) -> Any:
+    """Make up a category of a column that may not change, and whose categories are not told."""
+    kinds = {type(plain(each)) for each in feature.categories if each is not None}
+    return {bool: False, int: 0, float: 0.5}.get(kinds.pop() if len(kinds) == 1 else str, "…")
