@@ -59,7 +59,7 @@ def texts(results: list[Any]) -> list[bytes]:
     return [dumps(answer(0, each)) for each in results]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(questions, min_size=2, max_size=6))
 def test_everybody_gets_the_answer_that_they_would_get_alone(said):
     together = merger()

@@ -133,12 +133,15 @@ def listening(host: str, port: int) -> socket.socket:
     ...     place.getsockname()[0]
     '127.0.0.1'
     """
+    if not 0 <= port < 2**16:
+        raise InputError(f"--port must be from 0 to {2**16 - 1}, got {port}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"--host {host} --port {port} cannot be listened on: {why}.") from error
+    except OSError as error:
+        raise InputError(
+            f"--host {host} --port {port} cannot be listened on: {error.strerror}. Give others."
+        ) from error
 
 
 @contextmanager
