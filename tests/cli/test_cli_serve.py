@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pandas as pd
 import pytest
 
 from counterpoint.cli import main
@@ -137,3 +138,12 @@ def test_what_cannot_be_served_is_said_at_once(here, capsys, flags, said):
     start = ["serve", "--model", "model.skops", "--data", "known.csv", "--target", "decision", "--port", "0"]
     assert main([*start, *flags]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_column_that_names_people_is_warned_of(here, capsys):
+    table = pd.read_csv("known.csv").assign(account=range(300))
+    table.to_csv("named.csv", index=False)
+    Path("rule.py").write_text("def decide(table):\n    return table['amount'].to_numpy() > 4000\n")
+    start = ["serve", "--model", "rule:decide", "--data", "named.csv", "--target", "decision"]
+    assert main([*start, "--host", "192.0.2.1"]) == 2
+    assert "'account' may change and looks like an identifier" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from counterpoint._util.short_text import short
 from counterpoint.cli.errors import Exit, InputError, need
 from counterpoint.cli.explain import Session
 from counterpoint.cli.models import open_model
@@ -163,6 +164,11 @@ def application_of(options: argparse.Namespace, token: str | None) -> Any:
 
     bounds = {name.removeprefix("most_"): value for name, value in vars(options).items() if "most_" in name}
     session = _session(options)
+    if named := session.known_rows.identifiers:
+        tell(
+            f"warning: {', '.join(map(short, named))} may change and looks like an identifier, so answers may "
+            f"show whose rows they are. Leave such a column out by --drop, or keep it by --immutable."
+        )
     return application(
         session.explainer,
         name=options.name,
