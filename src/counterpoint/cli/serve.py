@@ -166,8 +166,8 @@ def application_of(options: argparse.Namespace, token: str | None) -> Any:
     session = _session(options)
     if named := session.known_rows.identifiers:
         tell(
-            f"warning: {', '.join(map(short, named))} may change and looks like an identifier, so answers may "
-            f"show whose rows they are. Leave such a column out by --drop, or keep it by --immutable."
+            f"warning: {', '.join(map(short, named))} may change and looks like an identifier, so answers "
+            f"may show whose rows they are. Leave such a column out by --drop, or keep it by --immutable."
         )
     return application(
         session.explainer,

@@ -102,7 +102,7 @@ class Reader:
         ends = {name: given[name] for name in TARGET_KEYS[1][1:] if given.get(name) is not None}
         try:
             target = Probability(self._classes(given.get("class"), "target.class"), **ends)
-            fitted.facing(fitted.read_target(target))
+            fitted.blackbox.giving_probability(target.classes)  # without asking the model, as a run will
         except (ValueError, TypeError) as error:
             raise RefusedError(f"target cannot be met: {error}") from error
         return target

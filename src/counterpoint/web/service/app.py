@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request, Response
 from starlette.middleware.cors import CORSMiddleware
@@ -33,6 +33,10 @@ from counterpoint.web.wire import answer, columns, plain
 # Health checks come from inside a cluster, by address and without a token; they tell nothing.
 HEALTH = ("/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready")
 
+# Work on more rows than these is done in a thread of its own.
+MANY = 20
+
+T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
 Route = tuple[str, str, Handler]
 
@@ -83,6 +87,12 @@ def _checked_token(token: str) -> str:
     if len(token) < 16 or not token.isascii() or token != token.strip():
         raise ValueError("token must have at least 16 ASCII characters and no blanks at its ends.")
     return token
+
+
+async def aside(rows: Any, work: Callable[[], T]) -> T:
+    """Do work on rows; on many of them in another thread, so that others are answered meanwhile."""
+    many = isinstance(rows, list) and len(rows) > MANY
+    return await asyncio.to_thread(work) if many else work()
 
 
 class Service:
@@ -141,7 +151,15 @@ class Service:
         if failed:
             raise failure_of(failed)
         found = [item for item in results if isinstance(item, Explanation)]
-        return [answer(row, item) for row, item in enumerate(found)]
+        return await aside(found, lambda: [answer(row, item) for row, item in enumerate(found)])
+
+    async def ask(self, rows: Any, options: Mapping[str, Any], what: str = "rows") -> Ask:
+        """Read a question about rows."""
+        return await aside(rows, lambda: self.questions.explain(rows, options, what))
+
+    async def table(self, rows: Any, what: str = "rows") -> Table:
+        """Read rows to decide about."""
+        return await aside(rows, lambda: self.questions.decide(rows, what))
 
     async def decided(self, request: Request, table: Table, scores: bool = False) -> tuple[list[Any], Any]:
         """Ask the model about rows, and for its probabilities if they are wanted and it has them."""
@@ -160,7 +178,7 @@ class Service:
 
     async def _explain(self, request: Request) -> Response:
         said = fields_of(await body_of(request), ("rows", *OPTIONS))
-        ask = self.questions.explain(said.get("rows"), said)
+        ask = await self.ask(said.get("rows"), said)
         answers = await self.explain(request, ask)
         return respond({"model": self.name, "answers": answers, "request_id": request.state.request_id})
 
@@ -169,7 +187,8 @@ class Service:
         wants = said.get("scores", False)
         if not isinstance(wants, bool):
             raise RefusedError(f"scores must be true or false, got {short(wants)}.")
-        labels, scores = await self.decided(request, self.questions.decide(said.get("rows")), wants)
+        table = await self.table(said.get("rows"))
+        labels, scores = await self.decided(request, table, wants)
         found: list[dict[str, Any]] = [{"row": row, "decision": label} for row, label in enumerate(labels)]
         if scores is not None:
             classes, shares = scores

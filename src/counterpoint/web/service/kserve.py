@@ -36,7 +36,7 @@ class Kserve:
     """What the routes of both protocols do."""
 
     def __init__(self, service: Service) -> None:
-        self._service, self._questions, self._name = service, service.questions, service.name
+        self._service, self._name = service, service.name
         self._form = Protocol(service.questions.reader)
 
     def routes(self) -> list[Route]:
@@ -66,12 +66,12 @@ class Kserve:
 
     async def _predict(self, request: Request) -> Response:
         rows, _ = await self._instances(request)
-        labels, _ = await self._service.decided(request, self._questions.decide(rows, "instances"))
+        labels, _ = await self._service.decided(request, await self._service.table(rows, "instances"))
         return respond({"predictions": labels})
 
     async def _explain(self, request: Request) -> Response:
         rows, options = await self._instances(request)
-        ask = self._questions.explain(rows, options, "instances")
+        ask = await self._service.ask(rows, options, "instances")
         return respond({"explanations": await self._service.explain(request, ask)})
 
     async def _instances(self, request: Request) -> tuple[Any, Mapping[str, Any]]:
@@ -102,7 +102,7 @@ class Kserve:
         said = await self._asked(request)
         known = ["decision"] if self._service.classes is None else ["decision", "probabilities"]
         wanted = _wanted(said, known)
-        table = self._questions.decide(self._form.rows(said.get("inputs")), "rows")
+        table = await self._service.table(self._form.rows(said.get("inputs")))
         labels, scores = await self._service.decided(request, table, "probabilities" in wanted)
         outputs = {"decision": _tensor("decision", self._form.decision["datatype"], labels)}
         if scores is not None:
@@ -115,7 +115,7 @@ class Kserve:
     async def _infer_explanations(self, request: Request) -> Response:
         said = await self._asked(request)
         _wanted(said, ["explanation"])
-        ask = self._questions.explain(self._form.rows(said.get("inputs")), _options(said), "rows")
+        ask = await self._service.ask(self._form.rows(said.get("inputs")), _options(said))
         texts = [dumps(each).decode() for each in await self._service.explain(request, ask)]
         output = _tensor("explanation", "BYTES", texts) | {"parameters": {"content_type": "application/json"}}
         return self._inferred(said, f"{self._name}{EXPLAINER}", [output])
