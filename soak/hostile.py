@@ -87,7 +87,7 @@ def drawn(document: dict[str, Any], address: str, seed: int, count: int) -> list
         sent += 1
         try:
             case.call_and_validate(session=session, checks=checks, timeout=SECONDS)
-        except Exception as error:  # whatever a check found, and what a broken service leads to
+        except (Exception, BaseExceptionGroup) as error:  # what checks found, and what a broken service does
             failures.append((f"{seed}+{sent} {case.method} {case.path}", f"{error}"))
 
     send()

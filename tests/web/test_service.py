@@ -355,6 +355,29 @@ def test_a_model_that_ends_the_program_does_not():
         assert client.post("/explain", json={"rows": [ROW]}).status_code == 200
 
 
+def test_a_model_that_does_not_return_is_said_and_seen():
+    may_go = threading.Event()
+
+    def stuck(table):
+        may_go.wait(20)
+        return decide(table)
+
+    may_go.set()
+    explainer = quick().fit(stuck, people(120), progress=False)
+    may_go.clear()
+    with serve(explainer, bounds=Bounds(seconds=0.2)) as client:
+        late = client.post("/explain", json={"rows": [ROW]})
+        assert "did not answer in time" in error(late, 504)
+        assert client.get("/health/ready").status_code == 503
+        assert client.get("/health/live").status_code == 200
+        may_go.set()
+        for _ in range(200):
+            if client.get("/health/ready").status_code == 200:
+                break
+            time.sleep(0.05)
+        assert client.get("/v2/models/credit/ready").json() == {"ready": True}
+
+
 # ---------------------------------------------------------------- safety
 
 

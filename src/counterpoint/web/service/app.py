@@ -70,6 +70,13 @@ def application(
     for kind, how in FAILURES.items():
         app.add_exception_handler(kind, how)
     app.add_middleware(BodyLimit, most=bounds.body)
+    _guard(app, token, tuple(hosts), origins)
+    app.add_middleware(Logged, told=service.merger.metrics.told)
+    return app
+
+
+def _guard(app: FastAPI, token: str | None, hosts: tuple[str, ...], origins: Sequence[str]) -> None:
+    """Put guards before an application; the one that is added last is passed first."""
     if token is not None:
         app.add_middleware(Bearer, token=_checked_token(token), free=HEALTH)
     if origins:
@@ -77,10 +84,8 @@ def application(
         app.add_middleware(
             CORSMiddleware, allow_origins=list(origins), allow_methods=["GET", "POST"], allow_headers=said
         )
-    app.add_middleware(Hosts, allowed=tuple(hosts), free=HEALTH)
+    app.add_middleware(Hosts, allowed=hosts, free=HEALTH)
     app.add_middleware(Headers)
-    app.add_middleware(Logged, told=service.merger.metrics.told)
-    return app
 
 
 def _checked_token(token: str) -> str:

@@ -117,19 +117,24 @@ def _own(row: Json) -> Json:
 
 def _v1(row: Json, name: str) -> Json:
     model = _object({"name": _TEXT, "ready": {"type": "boolean"}})
+    options: Json = {"anyOf": [_ref("Options"), {"type": "null"}]}
     return {
         "/v1/models": _get("KServe V1: the models", _object({"models": _list(_TEXT)})),
         f"/v1/models/{name}": _get("KServe V1: the model", model),
-        f"/v1/models/{name}:predict": _v1_post(row, "decisions", "predictions", _list(_ANY)),
-        f"/v1/models/{name}:explain": _v1_post(row, "explanations", "explanations", _list(_ref("Answer"))),
+        f"/v1/models/{name}:predict": _v1_post(
+            row, "decisions", "predictions", _list(_ANY), {"type": ["object", "null"]}
+        ),
+        f"/v1/models/{name}:explain": _v1_post(
+            row, "explanations", "explanations", _list(_ref("Answer")), options
+        ),
     }
 
 
-def _v1_post(row: Json, what: str, key: str, answer: Json) -> Json:
+def _v1_post(row: Json, what: str, key: str, answer: Json, parameters: Json) -> Json:
     either: Json = {"anyOf": [_ref("Row"), _ref("List")]}
     asked = {
         "instances": {"type": "array", "items": either, "minItems": 1},
-        "parameters": {"anyOf": [_ref("Options"), {"type": "null"}]},
+        "parameters": parameters,
         "signature_name": _TEXT,
     }
     body = _object(asked, ["instances"], closed=True)

@@ -71,6 +71,7 @@ class Kserve:
 
     async def _explain(self, request: Request) -> Response:
         rows, options = await self._instances(request)
+        fields_of(options, OPTIONS, "parameters")
         ask = await self._service.ask(rows, options, "instances")
         return respond({"explanations": await self._service.explain(request, ask)})
 
@@ -80,7 +81,9 @@ class Kserve:
         given = said.get("instances")
         rows = [self._form.named(each) for each in given] if isinstance(given, list) else given
         options = said.get("parameters")
-        return rows, fields_of({} if options is None else options, OPTIONS, "parameters")
+        if not isinstance(options, Mapping | None):
+            raise RefusedError(f"parameters must be an object, got {short(options)}.")
+        return rows, options or {}
 
     async def _server(self, request: Request) -> Response:
         return respond({"name": "counterpoint", "version": __version__, "extensions": []})
