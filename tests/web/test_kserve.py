@@ -35,6 +35,15 @@ def test_v1_predicts_and_explains(client, explainer):
     assert [each["sentence"] for each in answer["counterfactuals"]] == expected.sentences()
 
 
+def test_v1_checks_parameters(client):
+    asked = {"instances": [ROW], "parameters": {"size": 3}}
+    refused = client.post("/v1/models/credit:explain", json=asked)
+    assert refused.status_code == 422
+    assert "unknown keys ['size']" in refused.json()["error"]
+    assert client.post("/v1/models/credit:predict", json=asked).status_code == 200
+    assert client.post("/v1/models/credit:predict", json=asked | {"parameters": 3}).status_code == 422
+
+
 def test_v2_tells_of_itself(client):
     assert client.get("/v2").json()["name"] == "counterpoint"
     assert client.get("/v2/health/live").status_code == client.get("/v2/health/ready").status_code == 200
@@ -124,6 +133,7 @@ def test_dummy_columns_are_given_by_the_model_s_own_names():
         ({"inputs": tensors(ROW)[:2]}, "The row lacks this column"),
         ({"outputs": [{"name": "colour"}]}, "outputs must be among ['decision']"),
         ({"id": 3}, "id must be a text"),
+        ({"parameters": 3}, "parameters must be an object"),
     ],
     ids=str,
 )

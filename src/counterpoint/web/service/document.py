@@ -14,6 +14,7 @@ Json = dict[str, Any]
 _ANY: Json = {}
 _TEXT: Json = {"type": "string"}
 _NUMBER: Json = {"type": "number"}
+_OBJECT: Json = {"type": ["object", "null"]}
 
 # What each status means, wherever it can occur.
 _REFUSALS = {
@@ -121,24 +122,20 @@ def _v1(row: Json, name: str) -> Json:
     return {
         "/v1/models": _get("KServe V1: the models", _object({"models": _list(_TEXT)})),
         f"/v1/models/{name}": _get("KServe V1: the model", model),
-        f"/v1/models/{name}:predict": _v1_post(
-            row, "decisions", "predictions", _list(_ANY), {"type": ["object", "null"]}
-        ),
-        f"/v1/models/{name}:explain": _v1_post(
-            row, "explanations", "explanations", _list(_ref("Answer")), options
-        ),
+        f"/v1/models/{name}:predict": _v1_post(row, "predictions", _list(_ANY), _OBJECT),
+        f"/v1/models/{name}:explain": _v1_post(row, "explanations", _list(_ref("Answer")), options),
     }
 
 
-def _v1_post(row: Json, what: str, key: str, answer: Json, parameters: Json) -> Json:
+def _v1_post(row: Json, what: str, answer: Json, parameters: Json) -> Json:
     either: Json = {"anyOf": [_ref("Row"), _ref("List")]}
     asked = {
         "instances": {"type": "array", "items": either, "minItems": 1},
         "parameters": parameters,
-        "signature_name": _TEXT,
+        "signature_name": _ANY,
     }
     body = _object(asked, ["instances"], closed=True)
-    return _post(f"KServe V1: {what}", body, {"instances": [row]}, _object({key: answer}))
+    return _post(f"KServe V1: {what}", body, {"instances": [row]}, _object({what: answer}))
 
 
 def _v2(questions: Questions, name: str) -> Json:
@@ -146,7 +143,7 @@ def _v2(questions: Questions, name: str) -> Json:
     output = _object({"name": _TEXT})
     asked = {
         "id": {"type": ["string", "null"]},
-        "parameters": {"type": ["object", "null"]},
+        "parameters": _OBJECT,
         "inputs": inputs,
         "outputs": {"type": ["array", "null"], "items": output},
     }
@@ -190,7 +187,7 @@ def _tensor() -> Json:
             "shape": {"type": "array", "items": size, "minItems": 1, "maxItems": 2},
             "datatype": {"enum": list(DATATYPES)},
             "data": data,
-            "parameters": {"type": ["object", "null"]},
+            "parameters": _ANY,
         },
         ["name", "shape", "datatype", "data"],
         closed=True,

@@ -80,10 +80,7 @@ class Kserve:
         said = fields_of(await body_of(request), ("instances", "parameters", "signature_name"))
         given = said.get("instances")
         rows = [self._form.named(each) for each in given] if isinstance(given, list) else given
-        options = said.get("parameters")
-        if not isinstance(options, Mapping | None):
-            raise RefusedError(f"parameters must be an object, got {short(options)}.")
-        return rows, options or {}
+        return rows, _parameters(said)
 
     async def _server(self, request: Request) -> Response:
         return respond({"name": "counterpoint", "version": __version__, "extensions": []})
@@ -127,6 +124,7 @@ class Kserve:
         said = fields_of(await body_of(request), ("id", "parameters", "inputs", "outputs"))
         if not isinstance(said.get("id"), str | None):
             raise RefusedError(f"id must be a text, got {short(said['id'])}.")
+        _parameters(said)
         return said
 
     def _inferred(self, said: Mapping[str, Any], name: str, outputs: list[dict[str, Any]]) -> Response:
@@ -250,12 +248,16 @@ def _wanted(said: Mapping[str, Any], known: list[str]) -> list[str]:
     return [name for name in known if name in names]
 
 
-def _options(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the parameters of a question. In V2 they are no objects, so these may be texts of JSON."""
+def _parameters(said: Mapping[str, Any]) -> Mapping[str, Any]:
     given = said.get("parameters")
     if not isinstance(given, Mapping | None):
         raise RefusedError(f"parameters must be an object, got {short(given)}.")
-    options = {name: value for name, value in (given or {}).items() if name in OPTIONS}
+    return given or {}
+
+
+def _options(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the parameters of a question. In V2 they are no objects, so these may be texts of JSON."""
+    options = {name: value for name, value in _parameters(said).items() if name in OPTIONS}
     for name in ("constraints", "target"):
         text = options.get(name)
         if isinstance(text, str) and text[:1] in ("{", "["):
