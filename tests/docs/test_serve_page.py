@@ -89,7 +89,7 @@ def test_limits_are_those_of_the_code() -> None:
     rows = re.findall(r"\| `(\w+)` \| (\d+) \| `--most-(\w+)` \|", TEXT)
     defaults = {each.name: each.default for each in fields(Bounds)}
     assert {name: float(value) for name, value, _ in rows} == {
-        name: defaults[name] for name in ("body", "rows", "decisions", "k", "seconds", "queue")
+        name: defaults[name] for name in ("body", "rows", "decisions", "k", "seconds", "queue", "together")
     }
     known = parser("serve").parse_args(["serve", "--model", "m.skops", "--data", "d.csv"])
     for name, value, flag in rows:

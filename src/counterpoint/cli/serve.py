@@ -97,6 +97,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         ("k", int, 20, "counterfactuals per row"),
         ("seconds", float, 30.0, "the longest deadline, and that of requests without one"),
         ("queue", int, 256, "requests that wait"),
+        ("together", int, 128, "rows of one run, which share its time"),
     ):
         group.add_argument(
             f"--most-{name}", type=kind, default=default, metavar="N", help=f"{text} ({default:,})"
