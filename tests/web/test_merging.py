@@ -71,7 +71,7 @@ def test_everybody_gets_the_answer_that_they_would_get_alone(said):
 
 def test_requests_share_a_run_although_their_constraints_differ():
     limits: list[dict[str, Any]] = [{}, {"immutable": ["age"]}, {"costs": {"income": 3}}]
-    together = merger()
+    together = merger(Bounds(wait=0.5))
     said = [{"rows": [row], "constraints": each} for row, each in zip(PEOPLE, limits * 4, strict=False)]
     waiting = [together.submit(ask) for ask in asks(said)]
     assert all(len(each.result(60)) == 1 for each in waiting)
@@ -101,7 +101,7 @@ def test_a_value_that_no_column_can_hold_is_explained_alone():
     assert reader.rows([ROW]).joins
     odd = reader.rows([ROW | {"education": "evening classes"}])
     assert not odd.joins  # the categories of a column have a type, which would change for all
-    together = Merger(reader.explainer_for, Bounds(wait=0.05))
+    together = Merger(reader.explainer_for, Bounds(wait=0.5))
     futures = [together.submit(Ask(table, k=1)) for table in (reader.rows([ROW]), odd, reader.rows([ROW]))]
     values = [answer(0, each.result(60)[0])["values"]["education"] for each in futures]
     assert values == ["school", "evening classes", "school"]

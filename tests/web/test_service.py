@@ -366,8 +366,9 @@ def test_a_model_that_does_not_return_is_said_and_seen():
     explainer = quick().fit(stuck, people(120), progress=False)
     may_go.clear()
     with serve(explainer, bounds=Bounds(seconds=0.2)) as client:
-        late = client.post("/explain", json={"rows": [ROW]})
-        assert "did not answer in time" in error(late, 504)
+        for path in ("/explain", "/decide"):
+            late = client.post(path, json={"rows": [ROW]})
+            assert "did not answer in time" in error(late, 504)
         assert client.get("/health/ready").status_code == 503
         assert client.get("/health/live").status_code == 200
         may_go.set()

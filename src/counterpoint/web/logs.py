@@ -77,7 +77,7 @@ class Logged:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         request_id = _request_id(header(scope, "x-request-id"))
-        scope.setdefault("state", {})["request_id"] = request_id
+        scope["state"] = {**(scope.get("state") or {}), "request_id": request_id}
         begun, status = time.perf_counter(), 0
 
         async def noted(message: Message) -> None:

@@ -173,13 +173,15 @@ class Service:
             raise FullError(1)
         self._undecided += 1
         try:
-            run = asyncio.get_running_loop().run_in_executor
-            labels = await run(self._deciding, deciding.decide, self.explainer, table)
-            if not scores:
-                return labels, None
-            return labels, await run(self._deciding, deciding.probabilities, self.explainer, table)
+            labels = await self._asking(deciding.decide, table)
+            return labels, await self._asking(deciding.probabilities, table) if scores else None
         finally:
             self._undecided -= 1
+
+    async def _asking(self, ask: Callable[[Explainer, Table], T], table: Table) -> T:
+        """Ask the model in the thread for that, but not for ever."""
+        asked = asyncio.get_running_loop().run_in_executor(self._deciding, ask, self.explainer, table)
+        return await asyncio.wait_for(asked, 2 * self.questions.bounds.seconds)
 
     async def _explain(self, request: Request) -> Response:
         said = fields_of(await body_of(request), ("rows", *OPTIONS))
