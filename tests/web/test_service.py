@@ -404,6 +404,9 @@ def test_a_token_is_asked_for_everywhere_but_for_health(explainer):
             assert client.get("/schema", headers={"authorization": wrong.encode()}).status_code == 401
         right = {"authorization": f"Bearer {TOKEN}"}
         assert client.get("/schema", headers=right).status_code == 200
+        described = client.get("/openapi.json", headers=right).json()
+        assert described["security"] == [{"token": []}]
+        assert described["paths"]["/health/live"]["get"]["security"] == []
 
 
 def test_a_short_token_is_refused(explainer):

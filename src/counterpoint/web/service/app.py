@@ -65,7 +65,7 @@ def application(
     for path, method, handler in routes:
         app.add_api_route(path, handler, methods=[method])
     service.merger.metrics.routes = frozenset(path for path, _, _ in routes)
-    described = document(service.questions, name, share)
+    described = document(service.questions, name, share, token is not None)
     app.openapi = lambda: described  # type: ignore[method-assign]
     for kind, how in FAILURES.items():
         app.add_exception_handler(kind, how)

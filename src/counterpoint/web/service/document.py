@@ -31,7 +31,7 @@ _REFUSALS = {
 }
 
 
-def document(questions: Questions, name: str, share: bool) -> Json:
+def document(questions: Questions, name: str, share: bool, has_token: bool = False) -> Json:
     """Describe all that a service answers to."""
     row = schemas.example(questions.reader.explainer._fitted().schema)
     return {
@@ -42,7 +42,11 @@ def document(questions: Questions, name: str, share: bool) -> Json:
             "description": "What would have to change for this decision to be different?",
         },
         "paths": {**_own(row), **_v1(row, name), **_v2(questions, name)},
-        "components": {"schemas": _components(questions, share)},
+        "components": {
+            "schemas": _components(questions, share),
+            **({"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if has_token else {}),
+        },
+        **({"security": [{"token": []}]} if has_token else {}),
     }
 
 
@@ -209,7 +213,8 @@ def _post(summary: str, body: str | Json, example: Json | None, answer: Json) ->
 
 def _get(summary: str, answer: Json, kind: str = "application/json", guarded: bool = True) -> Json:
     said = {"200": _says(answer, "The answer.", kind), **(_refused(401, 421) if guarded else {})}
-    return {"get": {"summary": summary, "responses": said}}
+    # Who checks the health needs no token.
+    return {"get": {"summary": summary, "responses": said, **({} if guarded else {"security": []})}}
 
 
 def _ready(summary: str, guarded: bool = False) -> Json:
