@@ -128,7 +128,7 @@ def test_a_graceful_stop_finishes_what_it_began(here: Path):
         (["--port", "70000"], "must be from 0 to 65535"),
         (["--most-k", "0"], "The limit k must be positive"),
         (["--name", "a/b"], "name must be of letters"),
-        (["--max-changes", "2"], "is said by each request"),
+        (["--max-changes", "0"], "--max-changes must be at least 1"),
         (["--data", "none.csv"], "does not exist"),
     ],
     ids=str,

@@ -164,6 +164,15 @@ def test_requests_only_add_to_the_constraints_of_the_service(client, explainer):
         assert [each["sentence"] for each in found] == alone.sentences()
 
 
+def test_the_service_can_limit_the_number_of_changes(explainer):
+    with serve(explainer, max_changes=1) as client:
+        for limit in ({}, {"max_changes": 3}):
+            said = client.post("/explain", json={"rows": [ROW], "k": 5, "constraints": limit}).json()
+            found = said["answers"][0]["counterfactuals"]
+            assert found
+            assert all(len(each["changes"]) == 1 for each in found)
+
+
 def test_ranges_of_dates_are_added_too():
     X = people(120).assign(since=pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(120), unit="D"))
     dated = quick().fit(decide, X, ranges={"since": ("2020-02-01", "2020-03-01")}, progress=False)

@@ -180,6 +180,7 @@ def application_of(options: argparse.Namespace, token: str | None) -> Any:
         bounds=Bounds(**bounds),
         release=options.allow_release,
         share=options.share_known,
+        max_changes=session.job.question.max_changes,
     )
 
 
@@ -188,8 +189,6 @@ def _session(options: argparse.Namespace) -> Session:
     vars(options).update(UNUSED | {"rows": str(options.data)})
     job = job_of(options)
     job.check()
-    if job.question.max_changes is not None:
-        raise InputError("--max-changes is said by each request: constraints.max_changes. Leave it out here.")
     return Session.of(job, open_model(job.model))
 
 

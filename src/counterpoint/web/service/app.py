@@ -52,6 +52,7 @@ def application(
     bounds: Bounds | None = None,
     release: bool = False,
     share: bool = False,
+    max_changes: int | None = None,
 ) -> FastAPI:
     """Make the service of a fitted explainer for tables; see `Explainer.app`."""
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", name):
@@ -59,7 +60,8 @@ def application(
     bounds = bounds or Bounds()
     if target is not None:
         explainer._fitted().read_target(target)
-    service = Service(explainer, name, Questions(Reader(explainer), bounds, target, release), share)
+    questions = Questions(Reader(explainer), bounds, target, release, max_changes)
+    service = Service(explainer, name, questions, share)
     app = FastAPI(title=f"Counterpoint: {name}", docs_url=None, redoc_url=None, openapi_url=None)
     routes = [*service.routes(), *Kserve(service).routes()]
     for path, method, handler in routes:
