@@ -164,8 +164,8 @@ def test_requests_only_add_to_the_constraints_of_the_service(client, explainer):
         assert [each["sentence"] for each in found] == alone.sentences()
 
 
-def test_the_service_can_limit_the_number_of_changes(explainer):
-    with serve(explainer, max_changes=1) as client:
+def test_the_service_can_limit_the_number_of_changes():
+    with serve(cp.Ensemble().fit(decide, people(120), progress=False), max_changes=1) as client:
         for limit in ({}, {"max_changes": 3}):
             said = client.post("/explain", json={"rows": [ROW], "k": 5, "constraints": limit}).json()
             found = said["answers"][0]["counterfactuals"]
