@@ -490,6 +490,20 @@ def test_images_and_unnameable_models_are_refused(explainer):
         explainer.app(name="a/b")
 
 
+def test_the_largest_numbers_of_the_document_are_the_largest_that_are_taken(client):
+    described = client.get("/openapi.json").json()["components"]["schemas"]["Row"]["properties"]
+    kind = {"content-type": "application/json"}
+    for name, beyond in (("income", "1e309"), ("age", str(2**53 + 2))):
+        for end in ("minimum", "maximum"):
+            row = {**ROW, name: described[name][end]}
+            assert client.post("/decide", json={"rows": [row]}).status_code == 200
+            body = json.dumps({"rows": [{**ROW, name: "…"}]}).replace('"\\u2026"', beyond)
+            assert client.post("/decide", content=body, headers=kind).status_code == 422
+    most = described["income"]["maximum"]
+    asked = {"rows": [ROW], "k": 1, "constraints": {"costs": {"income": most}, "max_change": {"age": most}}}
+    assert client.post("/explain", json=asked).status_code == 200
+
+
 def test_examples_of_the_document_can_be_sent(client, explainer):
     paths = client.get("/openapi.json").json()["paths"]
     sent = 0

@@ -5,6 +5,7 @@ All are checked before any work is done, and what is wrong is said with its name
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ CONSTRAINTS = (*NAMES, *PAIRS, "max_changes")
 
 # How the cost "never" is written, which JSON has no number for.
 NEVER = "never"
+# The largest number that a float can hold.
+MOST = sys.float_info.max
 COST_KEYS = ("up", "down", "otherwise", "changes")
 TARGET_KEYS = (("low", "high"), ("class", "at_least", "at_most"))
 
@@ -231,7 +234,7 @@ def is_number(value: Any) -> bool:
     """Tell whether JSON gave a finite number that a float can hold."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return abs(value) <= 1.7e308
+    return abs(value) <= MOST
 
 
 def _amount(where: str, _: Feature, given: Any) -> float | str:

@@ -9,14 +9,14 @@ import numpy as np
 from counterpoint.data.feature import Feature
 from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.schema import Schema
-from counterpoint.web.asked import NEVER, Reader
+from counterpoint.web.asked import MOST, NEVER, Reader
 from counterpoint.web.service.limits import Bounds
 from counterpoint.web.wire import EXACT, kind_of, names_categories, plain
 
 Json = dict[str, Any]
 
 SCALAR: Json = {"type": ["string", "number", "boolean", "null"]}
-POSITIVE: Json = {"type": "number", "exclusiveMinimum": 0, "maximum": 1e300}
+POSITIVE: Json = {"type": "number", "exclusiveMinimum": 0, "maximum": MOST}
 PRICE: Json = {"anyOf": [POSITIVE, {"const": NEVER}], "description": "1 is as it is by default"}
 
 
@@ -75,7 +75,7 @@ def _ends(dtype: np.dtype[Any] | None, whole: bool) -> Json:
         assert dtype is not None
         limits = np.iinfo(dtype)
         return {"minimum": max(int(limits.min), -EXACT), "maximum": min(int(limits.max), EXACT)}
-    most = 3.4e38 if dtype is not None and dtype.itemsize < 8 else 1.7e308
+    most = MOST if dtype is None or dtype.kind != "f" else float(np.finfo(dtype).max)
     return {"minimum": -most, "maximum": most}
 
 
@@ -124,7 +124,7 @@ def _or_null(schema: Json) -> Json:
 def _range(feature: Feature, share: bool) -> Json:
     if feature.is_categorical:
         return {"type": "array", "items": _category(feature, share), "minItems": 1}
-    end: Json = {"type": ["number", "null"], "minimum": -1.7e308, "maximum": 1.7e308}
+    end: Json = {"type": ["number", "null"], "minimum": -MOST, "maximum": MOST}
     if kind_of(feature) == "date":
         end = {"type": ["string", "null"]}
     return {"type": "array", "items": end, "minItems": 2, "maxItems": 2}
@@ -148,7 +148,7 @@ def _cost(feature: Feature, share: bool) -> Json:
 
 def target(reader: Reader) -> Json:
     """Describe what can be wanted."""
-    ends = {"type": ["number", "null"], "minimum": -1.7e308, "maximum": 1.7e308}
+    ends = {"type": ["number", "null"], "minimum": -MOST, "maximum": MOST}
     if reader.is_continuous:
         return {
             "type": ["object", "null"],
