@@ -91,3 +91,13 @@ def test_names_that_are_no_texts_are_written_as_texts():
     assert reader.read([{"1": 31, "('a', 'b')": "x"}]).frame.columns.tolist() == [1, ("a", "b")]
     with pytest.raises(TypeError, match="same name"):
         RowReader(Schema.infer(pd.DataFrame({1: [31, 45], "1": [3, 4]}))).read([{"1": 3}])
+
+
+def test_whole_numbers_that_clients_may_round_are_refused():
+    table = pd.DataFrame({"age": [31, 45] * 9, "id": np.arange(18)})
+    reader = RowReader(Schema.infer(table, immutable=["id"]))
+    assert reader.read([{"age": 31, "id": 2**53}])
+    for beyond in (2**53 + 1, 2**60, -(2**60), 10**400):
+        for name in ("age", "id"):
+            with pytest.raises(RefusedError, match=r"beyond 2\*\*53"):
+                reader.read([{"age": 31, "id": 3, name: beyond}])

@@ -210,7 +210,8 @@ def test_ranges_of_dates_are_added_too():
         ({"constraints": {"ranges": {"job": ["king"]}}}, "must list categories"),
         ({"constraints": {"ranges": {"age": [50, 20]}}}, "cannot be kept"),
         ({"constraints": {"increase": ["age"], "decrease": ["age"]}}, "may only rise and may only fall"),
-        ({"constraints": {"costs": {"age": -1}}}, "must be a positive number"),
+        ({"constraints": {"costs": {"age": -1}}}, 'must be a number from 1e-06 to 1e+06, or "never"'),
+        ({"constraints": {"costs": {"age": 1e300}}}, "must be a number from 1e-06 to 1e+06"),
         ({"constraints": {"max_change": {"age": "much"}}}, "must be a positive number, or a share"),
         ({"constraints": {"max_changes": 0}}, "whole number of at least 1"),
     ],
@@ -499,9 +500,10 @@ def test_the_largest_numbers_of_the_document_are_the_largest_that_are_taken(clie
             assert client.post("/decide", json={"rows": [row]}).status_code == 200
             body = json.dumps({"rows": [{**ROW, name: "…"}]}).replace('"\\u2026"', beyond)
             assert client.post("/decide", content=body, headers=kind).status_code == 422
-    most = described["income"]["maximum"]
-    asked = {"rows": [ROW], "k": 1, "constraints": {"costs": {"income": most}, "max_change": {"age": most}}}
-    assert client.post("/explain", json=asked).status_code == 200
+    for cost in (1e-6, 1e6):
+        limits = {"costs": {"income": cost}, "max_change": {"age": described["income"]["maximum"]}}
+        said = client.post("/explain", json={"rows": [ROW], "k": 1, "constraints": limits})
+        assert said.json()["answers"][0]["counterfactuals"]
 
 
 def test_examples_of_the_document_can_be_sent(client, explainer):

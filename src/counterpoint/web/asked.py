@@ -34,6 +34,8 @@ CONSTRAINTS = (*NAMES, *PAIRS, "max_changes")
 
 # How the cost "never" is written, which JSON has no number for.
 NEVER = "never"
+# Distances are multiplied by costs, which must not lead beyond what floats can hold.
+CHEAPEST, DEAREST = 1e-6, 1e6
 # The largest number that a float can hold.
 MOST = sys.float_info.max
 COST_KEYS = ("up", "down", "otherwise", "changes")
@@ -249,8 +251,9 @@ def _amount(where: str, _: Feature, given: Any) -> float | str:
 def _price(where: str, given: Any) -> float:
     if given == NEVER:
         return inf
-    if not is_number(given) or not given > 0:
-        raise RefusedError(f'{where} must be a positive number, or "{NEVER}", got {short(given)}.')
+    if not is_number(given) or not CHEAPEST <= given <= DEAREST:
+        rule = f'a number from {CHEAPEST:g} to {DEAREST:g}, or "{NEVER}"'
+        raise RefusedError(f"{where} must be {rule}, got {short(given)}.")
     return float(given)
 
 

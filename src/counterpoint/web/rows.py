@@ -20,7 +20,7 @@ from counterpoint.data.feature import Feature
 from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.problems import Problem, listed
 from counterpoint.data.schema import Schema
-from counterpoint.web.wire import plain
+from counterpoint.web.wire import EXACT, plain
 
 # So many problems are listed in an answer; of a thousand wrong rows, the first tell what is wrong.
 LISTED = 20
@@ -29,6 +29,7 @@ _UNKNOWN = "No column has this name. Known: {}."
 _LACKING = "The row lacks this column. Give a value, or null if it is missing."
 _TWICE = "Its columns are given too. Give one category by this name, or the columns, and not both."
 _NO_NUMBER = "It is not a number. Give a number."
+_BEYOND = "It is a whole number beyond 2**53, which not every client and float can hold exactly."
 _UNSEEN = "No known instance has this category. Known: {}."
 _NO_VALUE = "It must be a single value: a number, a text, true, false or null."
 _NO_TEXT = "It holds characters that are no text: halves of a pair (surrogates). Send valid Unicode."
@@ -146,6 +147,8 @@ class RowReader:
         """Say which rule a single value breaks, if it does, that a table would be more lenient about."""
         feature = self.features[name]
         if not feature.is_categorical:
+            if isinstance(value, int) and abs(value) > EXACT and feature.step is not None:
+                return _BEYOND
             return _NO_NUMBER if isinstance(value, bool) else ""
         if feature.immutable or key_of(value) in self.categories[name]:
             return ""

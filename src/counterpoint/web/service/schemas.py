@@ -9,7 +9,7 @@ import numpy as np
 from counterpoint.data.feature import Feature
 from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.schema import Schema
-from counterpoint.web.asked import MOST, NEVER, Reader
+from counterpoint.web.asked import CHEAPEST, DEAREST, MOST, NEVER, Reader
 from counterpoint.web.service.limits import Bounds
 from counterpoint.web.wire import EXACT, kind_of, names_categories, plain
 
@@ -17,7 +17,10 @@ Json = dict[str, Any]
 
 SCALAR: Json = {"type": ["string", "number", "boolean", "null"]}
 POSITIVE: Json = {"type": "number", "exclusiveMinimum": 0, "maximum": MOST}
-PRICE: Json = {"anyOf": [POSITIVE, {"const": NEVER}], "description": "1 is as it is by default"}
+PRICE: Json = {
+    "anyOf": [{"type": "number", "minimum": CHEAPEST, "maximum": DEAREST}, {"const": NEVER}],
+    "description": "1 is as it is by default",
+}
 
 
 def row(schema: Schema, share: bool) -> Json:
