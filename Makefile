@@ -71,7 +71,7 @@ scale: .venv-ray/ready .venv-spark/ready
 soak: .venv/dev
 	$(BIN)/python -m soak $(SOAK)
 
-# 10,000 hostile requests to the service, half of them made by schemathesis; a part of `make soak`.
+# 10,000 hostile requests to the service by schemathesis, and half as many damaged ones; a part of `make soak`.
 fuzz-service: .venv/dev
 	$(BIN)/python -m soak hostile $(FUZZ)
 
