@@ -53,7 +53,8 @@ def examples(page: Path) -> Iterator[Example]:
     text = page.read_text(encoding="utf-8")
     for found in FENCE.finditer(text):
         language, title, code, shown = found.groups()
-        if title.strip() not in THEIRS and "night_" not in title:  # those are scripts; see test_night.py
+        # Those are scripts; see test_night.py and test_serve_page.py.
+        if title.strip() not in THEIRS and not re.search("night_|serve_", title):
             yield Example(language, code, text.count("\n", 0, found.start(3)), shown or "")
 
 

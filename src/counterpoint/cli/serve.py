@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from counterpoint._util.short_text import short
 from counterpoint.cli.errors import Exit, InputError, need
 from counterpoint.cli.explain import Session
 from counterpoint.cli.models import open_model
@@ -25,6 +30,8 @@ stop       SIGTERM or control-c: requests that have begun are answered first.
 """
 
 TOKEN = "COUNTERPOINT_TOKEN"
+# Connections that may wait to be taken up.
+BACKLOG = 2_048
 # Options of `explain` that a service has no use for.
 UNUSED = {
     "row": None,
@@ -90,6 +97,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         ("k", int, 20, "counterfactuals per row"),
         ("seconds", float, 30.0, "the longest deadline, and that of requests without one"),
         ("queue", int, 256, "requests that wait"),
+        ("together", int, 128, "rows of one run, which share its time"),
     ):
         group.add_argument(
             f"--most-{name}", type=kind, default=default, metavar="N", help=f"{text} ({default:,})"
@@ -108,20 +116,45 @@ def _serve(options: argparse.Namespace) -> int:
     if not options.quiet:
         log_to_stderr()
     config = uvicorn.Config(
-        app,
-        host=options.host,
-        port=options.port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        lifespan="off",
-        **tls,
+        app, log_config=None, access_log=False, server_header=False, lifespan="off", backlog=BACKLOG, **tls
     )
-    server = uvicorn.Server(config)
-    listening = config.bind_socket() if options.port == 0 else None
-    _announce(options, listening, bool(tls), token)
-    server.run(sockets=None if listening is None else [listening])
-    return int(Exit.DONE if server.started else Exit.INPUT)
+    config.load()  # the certificate is read before anything is announced
+    with listening(options.host, options.port) as place:
+        _announce(options, place.getsockname()[1], bool(tls), token)
+        with _ending_quietly():
+            uvicorn.Server(config).run(sockets=[place])
+    return int(Exit.DONE)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Listen on an address, or say why not.
+
+    Examples
+    --------
+    >>> with listening("127.0.0.1", 0) as place:
+    ...     place.getsockname()[0]
+    '127.0.0.1'
+    """
+    if not 0 <= port < 2**16:
+        raise InputError(f"--port must be from 0 to {2**16 - 1}, got {port}.")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise InputError(
+            f"--host {host} --port {port} cannot be listened on: {error.strerror}. Give others."
+        ) from error
+
+
+@contextmanager
+def _ending_quietly() -> Iterator[None]:
+    """Take a signal as the wish to end: uvicorn finishes what it began, and then raises the signal again."""
+    before = {each: signal.signal(each, lambda *_: None) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def application_of(options: argparse.Namespace, token: str | None) -> Any:
@@ -132,6 +165,11 @@ def application_of(options: argparse.Namespace, token: str | None) -> Any:
 
     bounds = {name.removeprefix("most_"): value for name, value in vars(options).items() if "most_" in name}
     session = _session(options)
+    if named := session.known_rows.identifiers:
+        tell(
+            f"warning: {', '.join(map(short, named))} may change and looks like an identifier, so answers "
+            f"may show whose rows they are. Leave such a column out by --drop, or keep it by --immutable."
+        )
     return application(
         session.explainer,
         name=options.name,
@@ -142,6 +180,7 @@ def application_of(options: argparse.Namespace, token: str | None) -> Any:
         bounds=Bounds(**bounds),
         release=options.allow_release,
         share=options.share_known,
+        max_changes=session.job.question.max_changes,
     )
 
 
@@ -150,8 +189,6 @@ def _session(options: argparse.Namespace) -> Session:
     vars(options).update(UNUSED | {"rows": str(options.data)})
     job = job_of(options)
     job.check()
-    if job.question.max_changes is not None:
-        raise InputError("--max-changes is said by each request: constraints.max_changes. Leave it out here.")
     return Session.of(job, open_model(job.model))
 
 
@@ -185,10 +222,9 @@ def _tls(options: argparse.Namespace) -> dict[str, str]:
     return {} if missing else {"ssl_certfile": str(options.tls_cert), "ssl_keyfile": str(options.tls_key)}
 
 
-def _announce(options: argparse.Namespace, listening: Any, is_tls: bool, token: str | None) -> None:
+def _announce(options: argparse.Namespace, port: int, is_tls: bool, token: str | None) -> None:
     if options.quiet:
         return
-    port = options.port if listening is None else listening.getsockname()[1]
     host = f"[{options.host}]" if ":" in options.host else options.host
     tell(f"serving {options.name} at http{'s' * is_tls}://{host}:{port}; stop by control-c.")
     if token is None and options.host not in ("127.0.0.1", "localhost", "::1"):

@@ -434,6 +434,7 @@ class Explainer(ABC):
             ``origins``: other sites whose pages may use it. ``bounds``: how much a request may ask for, as
             `counterpoint.web.service.limits.Bounds`. ``release``: whether requests may release what `fit` was
             told to keep. ``share``: whether the ranges and all categories of known instances may be told.
+            ``max_changes``: the most features that may change, whatever a request says.
 
         Examples
         --------

@@ -5,6 +5,7 @@ All are checked before any work is done, and what is wrong is said with its name
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -33,6 +34,10 @@ CONSTRAINTS = (*NAMES, *PAIRS, "max_changes")
 
 # How the cost "never" is written, which JSON has no number for.
 NEVER = "never"
+# Distances are multiplied by costs, which must not lead beyond what floats can hold.
+CHEAPEST, DEAREST = 1e-6, 1e6
+# The largest number that a float can hold.
+MOST = sys.float_info.max
 COST_KEYS = ("up", "down", "otherwise", "changes")
 TARGET_KEYS = (("low", "high"), ("class", "at_least", "at_most"))
 
@@ -102,7 +107,7 @@ class Reader:
         ends = {name: given[name] for name in TARGET_KEYS[1][1:] if given.get(name) is not None}
         try:
             target = Probability(self._classes(given.get("class"), "target.class"), **ends)
-            fitted.facing(fitted.read_target(target))
+            fitted.blackbox.giving_probability(target.classes)  # without asking the model, as a run will
         except (ValueError, TypeError) as error:
             raise RefusedError(f"target cannot be met: {error}") from error
         return target
@@ -231,7 +236,7 @@ def is_number(value: Any) -> bool:
     """Tell whether JSON gave a finite number that a float can hold."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return abs(value) <= 1.7e308
+    return abs(value) <= MOST
 
 
 def _amount(where: str, _: Feature, given: Any) -> float | str:
@@ -246,8 +251,9 @@ def _amount(where: str, _: Feature, given: Any) -> float | str:
 def _price(where: str, given: Any) -> float:
     if given == NEVER:
         return inf
-    if not is_number(given) or not given > 0:
-        raise RefusedError(f'{where} must be a positive number, or "{NEVER}", got {short(given)}.')
+    if not is_number(given) or not CHEAPEST <= given <= DEAREST:
+        rule = f'a number from {CHEAPEST:g} to {DEAREST:g}, or "{NEVER}"'
+        raise RefusedError(f"{where} must be {rule}, got {short(given)}.")
     return float(given)
 
 

@@ -125,7 +125,7 @@ class Hosts:
                 send,
                 421,
                 f"This does not answer as {short(host)}: it would be no safe place to send data to. Use one "
-                f"of the hosts that it was started with, or start it with --allow-host.",
+                f"of the hosts that it was started with, or allow this one: --allow-host, or app(hosts=…).",
             )
         return await self.app(scope, receive, send)
 

@@ -51,9 +51,10 @@ def log_to_stderr() -> None:
     """Send the log of the service to standard error, as lines of JSON."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    LOG.handlers[:] = [handler]
-    LOG.setLevel(logging.INFO)
-    LOG.propagate = False
+    for log, level in ((LOG, logging.INFO), (logging.getLogger("uvicorn"), logging.WARNING)):
+        log.handlers[:] = [handler]
+        log.setLevel(level)
+        log.propagate = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Logged:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         request_id = _request_id(header(scope, "x-request-id"))
-        scope.setdefault("state", {})["request_id"] = request_id
+        scope["state"] = {**(scope.get("state") or {}), "request_id": request_id}
         begun, status = time.perf_counter(), 0
 
         async def noted(message: Message) -> None:

@@ -1,12 +1,12 @@
 """Rows of a request: JSON objects by the names of columns, checked value by value.
 
-Wrong values are all listed, not only the first: the row, the column, the value and the rule.
+All rows are checked before any is refused: the row, the column, the value and the rule of each problem.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -20,14 +20,16 @@ from counterpoint.data.feature import Feature
 from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.problems import Problem, listed
 from counterpoint.data.schema import Schema
-from counterpoint.web.wire import plain
+from counterpoint.web.wire import EXACT, plain
 
 # So many problems are listed in an answer; of a thousand wrong rows, the first tell what is wrong.
 LISTED = 20
 
 _UNKNOWN = "No column has this name. Known: {}."
 _LACKING = "The row lacks this column. Give a value, or null if it is missing."
+_TWICE = "Its columns are given too. Give one category by this name, or the columns, and not both."
 _NO_NUMBER = "It is not a number. Give a number."
+_BEYOND = "It is a whole number beyond 2**53, which not every client and float can hold exactly."
 _UNSEEN = "No known instance has this category. Known: {}."
 _NO_VALUE = "It must be a single value: a number, a text, true, false or null."
 _NO_TEXT = "It holds characters that are no text: halves of a pair (surrogates). Send valid Unicode."
@@ -109,14 +111,17 @@ class RowReader:
                 f"{short(rows[wrong[0]])}."
             )
         problems = [problem for place, row in enumerate(rows) for problem in self._misfits(place, row)]
-        if problems:
-            raise _refused(problems, what)
-        cells = tuple([self._cell(name, row) for row in rows] for name in self._columns)
-        table = Table(self._columns, cells)
+        misfits = {problem.row for problem in problems}
+        places = [place for place in range(len(rows)) if place not in misfits]
+        table = self._table([rows[place] for place in places])
         reading = self.schema.read(table.frame)
-        if reading.problems:
-            raise _refused(reading.problems, what)
-        return Table(self._columns, cells, joins=reading.schema.form is self.schema.form)
+        problems += [replace(problem, row=places[problem.row]) for problem in reading.problems]
+        if problems:
+            raise _refused(sorted(problems, key=lambda problem: problem.row), what)
+        return replace(table, joins=reading.schema.form is self.schema.form)
+
+    def _table(self, rows: Sequence[Mapping[str, Any]]) -> Table:
+        return Table(self._columns, tuple([self._cell(name, row) for row in rows] for name in self._columns))
 
     def _misfits(self, place: int, row: Mapping[str, Any]) -> Iterable[Problem]:
         """List columns that do not exist or are lacking, and values that no column could hold."""
@@ -128,6 +133,8 @@ class RowReader:
             for name in self._names:
                 if name not in row and not self._has_columns(name, row):
                     yield Problem(place, name, None, _LACKING)
+                elif name in row and name in self._groups and self._has_columns(name, row, any):
+                    yield Problem(place, name, row[name], _TWICE)
         for name, value in row.items():
             if isinstance(value, Mapping | list):
                 yield Problem(place, name, short(value), _NO_VALUE)
@@ -140,15 +147,19 @@ class RowReader:
         """Say which rule a single value breaks, if it does, that a table would be more lenient about."""
         feature = self.features[name]
         if not feature.is_categorical:
+            if isinstance(value, int) and abs(value) > EXACT and feature.step is not None:
+                return _BEYOND
             return _NO_NUMBER if isinstance(value, bool) else ""
         if feature.immutable or key_of(value) in self.categories[name]:
             return ""
         return _UNSEEN.format(listed([plain(each) for each in feature.categories]))
 
-    def _has_columns(self, name: str, row: Mapping[str, Any]) -> bool:
-        """Tell whether a row has all columns of a group."""
+    def _has_columns(
+        self, name: str, row: Mapping[str, Any], how_many: Callable[[Iterable[bool]], bool] = all
+    ) -> bool:
+        """Tell whether a row has all columns of a group, or any."""
         group = self._groups.get(name)
-        return group is not None and all(str(column) in row for column in group.columns)
+        return group is not None and how_many(str(column) in row for column in group.columns)
 
     def _cell(self, column: Any, row: Mapping[str, Any]) -> Any:
         """Find the value of a column of the caller's table in a row."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request, Response
 from starlette.middleware.cors import CORSMiddleware
@@ -33,6 +33,10 @@ from counterpoint.web.wire import answer, columns, plain
 # Health checks come from inside a cluster, by address and without a token; they tell nothing.
 HEALTH = ("/health/live", "/health/ready", "/v2/health/live", "/v2/health/ready")
 
+# Work on more rows than these is done in a thread of its own.
+MANY = 20
+
+T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
 Route = tuple[str, str, Handler]
 
@@ -48,6 +52,7 @@ def application(
     bounds: Bounds | None = None,
     release: bool = False,
     share: bool = False,
+    max_changes: int | None = None,
 ) -> FastAPI:
     """Make the service of a fitted explainer for tables; see `Explainer.app`."""
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,100}", name):
@@ -55,17 +60,25 @@ def application(
     bounds = bounds or Bounds()
     if target is not None:
         explainer._fitted().read_target(target)
-    service = Service(explainer, name, Questions(Reader(explainer), bounds, target, release), share)
+    questions = Questions(Reader(explainer), bounds, target, release, max_changes)
+    service = Service(explainer, name, questions, share)
     app = FastAPI(title=f"Counterpoint: {name}", docs_url=None, redoc_url=None, openapi_url=None)
     routes = [*service.routes(), *Kserve(service).routes()]
     for path, method, handler in routes:
         app.add_api_route(path, handler, methods=[method])
     service.merger.metrics.routes = frozenset(path for path, _, _ in routes)
-    described = document(service.questions, name, share)
+    described = document(service.questions, name, share, token is not None)
     app.openapi = lambda: described  # type: ignore[method-assign]
     for kind, how in FAILURES.items():
         app.add_exception_handler(kind, how)
     app.add_middleware(BodyLimit, most=bounds.body)
+    _guard(app, token, tuple(hosts), origins)
+    app.add_middleware(Logged, told=service.merger.metrics.told)
+    return app
+
+
+def _guard(app: FastAPI, token: str | None, hosts: tuple[str, ...], origins: Sequence[str]) -> None:
+    """Put guards before an application; the one that is added last is passed first."""
     if token is not None:
         app.add_middleware(Bearer, token=_checked_token(token), free=HEALTH)
     if origins:
@@ -73,16 +86,20 @@ def application(
         app.add_middleware(
             CORSMiddleware, allow_origins=list(origins), allow_methods=["GET", "POST"], allow_headers=said
         )
-    app.add_middleware(Hosts, allowed=tuple(hosts), free=HEALTH)
+    app.add_middleware(Hosts, allowed=hosts, free=HEALTH)
     app.add_middleware(Headers)
-    app.add_middleware(Logged, told=service.merger.metrics.told)
-    return app
 
 
 def _checked_token(token: str) -> str:
     if len(token) < 16 or not token.isascii() or token != token.strip():
         raise ValueError("token must have at least 16 ASCII characters and no blanks at its ends.")
     return token
+
+
+async def aside(rows: Any, work: Callable[[], T]) -> T:
+    """Do work on rows; on many of them in another thread, so that others are answered meanwhile."""
+    many = isinstance(rows, list) and len(rows) > MANY
+    return await asyncio.to_thread(work) if many else work()
 
 
 class Service:
@@ -141,7 +158,15 @@ class Service:
         if failed:
             raise failure_of(failed)
         found = [item for item in results if isinstance(item, Explanation)]
-        return [answer(row, item) for row, item in enumerate(found)]
+        return await aside(found, lambda: [answer(row, item) for row, item in enumerate(found)])
+
+    async def ask(self, rows: Any, options: Mapping[str, Any], what: str = "rows") -> Ask:
+        """Read a question about rows."""
+        return await aside(rows, lambda: self.questions.explain(rows, options, what))
+
+    async def table(self, rows: Any, what: str = "rows") -> Table:
+        """Read rows to decide about."""
+        return await aside(rows, lambda: self.questions.decide(rows, what))
 
     async def decided(self, request: Request, table: Table, scores: bool = False) -> tuple[list[Any], Any]:
         """Ask the model about rows, and for its probabilities if they are wanted and it has them."""
@@ -150,17 +175,19 @@ class Service:
             raise FullError(1)
         self._undecided += 1
         try:
-            run = asyncio.get_running_loop().run_in_executor
-            labels = await run(self._deciding, deciding.decide, self.explainer, table)
-            if not scores:
-                return labels, None
-            return labels, await run(self._deciding, deciding.probabilities, self.explainer, table)
+            labels = await self._asking(deciding.decide, table)
+            return labels, await self._asking(deciding.probabilities, table) if scores else None
         finally:
             self._undecided -= 1
 
+    async def _asking(self, ask: Callable[[Explainer, Table], T], table: Table) -> T:
+        """Ask the model in the thread for that, but not for ever."""
+        asked = asyncio.get_running_loop().run_in_executor(self._deciding, ask, self.explainer, table)
+        return await asyncio.wait_for(asked, 2 * self.questions.bounds.seconds)
+
     async def _explain(self, request: Request) -> Response:
         said = fields_of(await body_of(request), ("rows", *OPTIONS))
-        ask = self.questions.explain(said.get("rows"), said)
+        ask = await self.ask(said.get("rows"), said)
         answers = await self.explain(request, ask)
         return respond({"model": self.name, "answers": answers, "request_id": request.state.request_id})
 
@@ -169,7 +196,8 @@ class Service:
         wants = said.get("scores", False)
         if not isinstance(wants, bool):
             raise RefusedError(f"scores must be true or false, got {short(wants)}.")
-        labels, scores = await self.decided(request, self.questions.decide(said.get("rows")), wants)
+        table = await self.table(said.get("rows"))
+        labels, scores = await self.decided(request, table, wants)
         found: list[dict[str, Any]] = [{"row": row, "decision": label} for row, label in enumerate(labels)]
         if scores is not None:
             classes, shares = scores

@@ -14,6 +14,7 @@ Json = dict[str, Any]
 _ANY: Json = {}
 _TEXT: Json = {"type": "string"}
 _NUMBER: Json = {"type": "number"}
+_OBJECT: Json = {"type": ["object", "null"]}
 
 # What each status means, wherever it can occur.
 _REFUSALS = {
@@ -30,8 +31,9 @@ _REFUSALS = {
 }
 
 
-def document(questions: Questions, name: str, share: bool) -> Json:
+def document(questions: Questions, name: str, share: bool, has_token: bool = False) -> Json:
     """Describe all that a service answers to."""
+    row = schemas.example(questions.reader.explainer._fitted().schema)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -39,8 +41,12 @@ def document(questions: Questions, name: str, share: bool) -> Json:
             "version": __version__,
             "description": "What would have to change for this decision to be different?",
         },
-        "paths": {**_own(questions), **_v1(name), **_v2(questions, name)},
-        "components": {"schemas": _components(questions, share)},
+        "paths": {**_own(row), **_v1(row, name), **_v2(questions, name)},
+        "components": {
+            "schemas": _components(questions, share),
+            **({"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if has_token else {}),
+        },
+        **({"security": [{"token": []}]} if has_token else {}),
     }
 
 
@@ -49,6 +55,7 @@ def _components(questions: Questions, share: bool) -> Json:
     schema = reader.explainer._fitted().schema
     return {
         "Row": schemas.row(schema, share),
+        "List": schemas.listed(schema, share),
         "Options": _object(schemas.options(reader, bounds, share), required=[], closed=True),
         "Explain": _object(
             {"rows": _rows(bounds.rows), **schemas.options(reader, bounds, share)}, ["rows"], closed=True
@@ -98,8 +105,7 @@ def _answer() -> Json:
     )
 
 
-def _own(questions: Questions) -> Json:
-    row = schemas.example(questions.reader.explainer._fitted().schema)
+def _own(row: Json) -> Json:
     answers = _object({"model": _TEXT, "answers": _list(_ref("Answer")), "request_id": _TEXT})
     decision = _object({"row": {"type": "integer"}, "decision": _ANY}, ["row", "decision"])
     decisions = _object({"model": _TEXT, "decisions": _list(decision), "request_id": _TEXT})
@@ -114,25 +120,26 @@ def _own(questions: Questions) -> Json:
     }
 
 
-def _v1(name: str) -> Json:
+def _v1(row: Json, name: str) -> Json:
     model = _object({"name": _TEXT, "ready": {"type": "boolean"}})
+    options: Json = {"anyOf": [_ref("Options"), {"type": "null"}]}
     return {
         "/v1/models": _get("KServe V1: the models", _object({"models": _list(_TEXT)})),
         f"/v1/models/{name}": _get("KServe V1: the model", model),
-        f"/v1/models/{name}:predict": _v1_post("decisions", "predictions", _list(_ANY)),
-        f"/v1/models/{name}:explain": _v1_post("explanations", "explanations", _list(_ref("Answer"))),
+        f"/v1/models/{name}:predict": _v1_post(row, "predictions", _list(_ANY), _OBJECT),
+        f"/v1/models/{name}:explain": _v1_post(row, "explanations", _list(_ref("Answer")), options),
     }
 
 
-def _v1_post(what: str, key: str, answer: Json) -> Json:
-    either: Json = {"anyOf": [_ref("Row"), {"type": "array", "items": schemas.SCALAR}]}
+def _v1_post(row: Json, what: str, answer: Json, parameters: Json) -> Json:
+    either: Json = {"anyOf": [_ref("Row"), _ref("List")]}
     asked = {
         "instances": {"type": "array", "items": either, "minItems": 1},
-        "parameters": {"anyOf": [_ref("Options"), {"type": "null"}]},
-        "signature_name": _TEXT,
+        "parameters": parameters,
+        "signature_name": _ANY,
     }
     body = _object(asked, ["instances"], closed=True)
-    return _post(f"KServe V1: {what}", body, None, _object({key: answer}))
+    return _post(f"KServe V1: {what}", body, {"instances": [row]}, _object({what: answer}))
 
 
 def _v2(questions: Questions, name: str) -> Json:
@@ -140,7 +147,7 @@ def _v2(questions: Questions, name: str) -> Json:
     output = _object({"name": _TEXT})
     asked = {
         "id": {"type": ["string", "null"]},
-        "parameters": {"type": ["object", "null"]},
+        "parameters": _OBJECT,
         "inputs": inputs,
         "outputs": {"type": ["array", "null"], "items": output},
     }
@@ -184,7 +191,7 @@ def _tensor() -> Json:
             "shape": {"type": "array", "items": size, "minItems": 1, "maxItems": 2},
             "datatype": {"enum": list(DATATYPES)},
             "data": data,
-            "parameters": {"type": ["object", "null"]},
+            "parameters": _ANY,
         },
         ["name", "shape", "datatype", "data"],
         closed=True,
@@ -206,7 +213,8 @@ def _post(summary: str, body: str | Json, example: Json | None, answer: Json) ->
 
 def _get(summary: str, answer: Json, kind: str = "application/json", guarded: bool = True) -> Json:
     said = {"200": _says(answer, "The answer.", kind), **(_refused(401, 421) if guarded else {})}
-    return {"get": {"summary": summary, "responses": said}}
+    # Who checks the health needs no token.
+    return {"get": {"summary": summary, "responses": said, **({} if guarded else {"security": []})}}
 
 
 def _ready(summary: str, guarded: bool = False) -> Json:

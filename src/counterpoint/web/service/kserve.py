@@ -17,7 +17,7 @@ from counterpoint import __version__
 from counterpoint._util.short_text import short
 from counterpoint.data.feature import Feature
 from counterpoint.data.schema import Schema
-from counterpoint.web.asked import Reader
+from counterpoint.web.asked import Reader, whole
 from counterpoint.web.rows import RefusedError
 from counterpoint.web.service.bodies import OPTIONS, body_of, fields_of, respond
 from counterpoint.web.wire import dumps
@@ -36,7 +36,7 @@ class Kserve:
     """What the routes of both protocols do."""
 
     def __init__(self, service: Service) -> None:
-        self._service, self._questions, self._name = service, service.questions, service.name
+        self._service, self._name = service, service.name
         self._form = Protocol(service.questions.reader)
 
     def routes(self) -> list[Route]:
@@ -66,12 +66,13 @@ class Kserve:
 
     async def _predict(self, request: Request) -> Response:
         rows, _ = await self._instances(request)
-        labels, _ = await self._service.decided(request, self._questions.decide(rows, "instances"))
+        labels, _ = await self._service.decided(request, await self._service.table(rows, "instances"))
         return respond({"predictions": labels})
 
     async def _explain(self, request: Request) -> Response:
         rows, options = await self._instances(request)
-        ask = self._questions.explain(rows, options, "instances")
+        fields_of(options, OPTIONS, "parameters")
+        ask = await self._service.ask(rows, options, "instances")
         return respond({"explanations": await self._service.explain(request, ask)})
 
     async def _instances(self, request: Request) -> tuple[Any, Mapping[str, Any]]:
@@ -79,8 +80,7 @@ class Kserve:
         said = fields_of(await body_of(request), ("instances", "parameters", "signature_name"))
         given = said.get("instances")
         rows = [self._form.named(each) for each in given] if isinstance(given, list) else given
-        options = said.get("parameters")
-        return rows, fields_of({} if options is None else options, OPTIONS, "parameters")
+        return rows, _parameters(said)
 
     async def _server(self, request: Request) -> Response:
         return respond({"name": "counterpoint", "version": __version__, "extensions": []})
@@ -102,7 +102,7 @@ class Kserve:
         said = await self._asked(request)
         known = ["decision"] if self._service.classes is None else ["decision", "probabilities"]
         wanted = _wanted(said, known)
-        table = self._questions.decide(self._form.rows(said.get("inputs")), "rows")
+        table = await self._service.table(self._form.rows(said.get("inputs")))
         labels, scores = await self._service.decided(request, table, "probabilities" in wanted)
         outputs = {"decision": _tensor("decision", self._form.decision["datatype"], labels)}
         if scores is not None:
@@ -115,7 +115,7 @@ class Kserve:
     async def _infer_explanations(self, request: Request) -> Response:
         said = await self._asked(request)
         _wanted(said, ["explanation"])
-        ask = self._questions.explain(self._form.rows(said.get("inputs")), _options(said), "rows")
+        ask = await self._service.ask(self._form.rows(said.get("inputs")), _options(said))
         texts = [dumps(each).decode() for each in await self._service.explain(request, ask)]
         output = _tensor("explanation", "BYTES", texts) | {"parameters": {"content_type": "application/json"}}
         return self._inferred(said, f"{self._name}{EXPLAINER}", [output])
@@ -124,6 +124,7 @@ class Kserve:
         said = fields_of(await body_of(request), ("id", "parameters", "inputs", "outputs"))
         if not isinstance(said.get("id"), str | None):
             raise RefusedError(f"id must be a text, got {short(said['id'])}.")
+        _parameters(said)
         return said
 
     def _inferred(self, said: Mapping[str, Any], name: str, outputs: list[dict[str, Any]]) -> Response:
@@ -211,9 +212,9 @@ def _read(given: Any, where: str) -> tuple[str, list[list[Any]]]:
     if not isinstance(name, str):
         raise RefusedError(f"{where}.name must be a text, got {short(name)}.")
     sizes = shape if isinstance(shape, list) else []
-    fine = all(isinstance(n, int) and not isinstance(n, bool) and 1 <= n <= 10**6 for n in sizes)
-    if not fine or len(sizes) not in (1, 2):
-        raise RefusedError(f"{where}.shape must be one or two sizes of at least 1, got {short(shape)}.")
+    if len(sizes) not in (1, 2):
+        raise RefusedError(f"{where}.shape must be a list of one or two sizes, got {short(shape)}.")
+    sizes = [whole(f"{where}.shape[{place}]", size, 1, 10**6) for place, size in enumerate(sizes)]
     if kind not in DATATYPES:
         raise RefusedError(f"{where}.datatype must be one of {list(DATATYPES)}, got {short(kind)}.")
     if not isinstance(data, list):
@@ -247,12 +248,16 @@ def _wanted(said: Mapping[str, Any], known: list[str]) -> list[str]:
     return [name for name in known if name in names]
 
 
-def _options(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the parameters of a question. In V2 they are no objects, so these may be texts of JSON."""
+def _parameters(said: Mapping[str, Any]) -> Mapping[str, Any]:
     given = said.get("parameters")
     if not isinstance(given, Mapping | None):
         raise RefusedError(f"parameters must be an object, got {short(given)}.")
-    options = {name: value for name, value in (given or {}).items() if name in OPTIONS}
+    return given or {}
+
+
+def _options(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the parameters of a question. In V2 they are no objects, so these may be texts of JSON."""
+    options = {name: value for name, value in _parameters(said).items() if name in OPTIONS}
     for name in ("constraints", "target"):
         text = options.get(name)
         if isinstance(text, str) and text[:1] in ("{", "["):

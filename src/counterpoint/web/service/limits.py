@@ -24,8 +24,8 @@ class Bounds:
     queue
         Requests that wait for their turn; one more is answered with 503 and Retry-After.
     wait
-        For how many seconds others are waited for, to be answered in the same run. Where runs take long, up
-        to a twentieth of the last one.
+        For how many seconds others are waited for, to be answered in the same run. While they keep coming,
+        it is up to a tenth of the time that the last run took.
     together
         The most rows of one run.
 

@@ -29,11 +29,13 @@ from counterpoint.web.service.metrics import Metrics
 # The thread ends after so many seconds without work, and is started again when there is some.
 IDLE = 5.0
 # While requests keep coming at least so often, a run waits for them.
-QUIET = 0.002
+GAP = 0.02
+# For so long it waits for the clients of the last run, who are likely to ask again at once.
+RETURNING = 0.05
 # Nobody's deadline is cut by more than this share, and this many seconds, for a run with others.
 SHARE, LITTLE = 0.1, 0.05
-# A run waits for others at most this share of the time that the last one took.
-PATIENCE = 0.05
+# But for no more than this share of the time that the last run took, or so many times what it always waits.
+PATIENCE, KEEPING = 0.1, 4
 
 Result = Explanation | Exception
 
@@ -112,7 +114,8 @@ class Merger:
         self._thread: Thread | None = None
         self._due: float | None = None  # when the run that goes on should be over
         self._pace = 0.1  # seconds per request, lately
-        self._last = 0.0  # seconds of the last run
+        self._last_seconds, self._last_count = 0.0, 0  # of the last run
+        self._idle_since = 0.0
         self.metrics = Metrics(lambda: len(self._waiting))
 
     def submit(self, ask: Ask) -> Future[list[Result]]:
@@ -137,6 +140,7 @@ class Merger:
         """Run after run, until there has been nothing to do for a while."""
         while (batch := self._next()) is not None:
             self._answer([ask for ask in batch if ask.future.set_running_or_notify_cancel()])
+            self._idle_since = monotonic()
 
     def _next(self) -> list[Ask] | None:
         with self._changed:
@@ -147,15 +151,17 @@ class Merger:
             return self._take()
 
     def _wait_for_others(self) -> None:
-        """Wait while others keep coming, but not for long."""
-        patience = max(self._bounds.wait, PATIENCE * self._last)
-        end = self._waiting[0].arrived + self._bounds.wait
+        """Wait a few milliseconds for others; longer if those of the last run seem to be coming again."""
+        first = max(self._waiting[0].arrived, self._idle_since)
+        latest = first + max(KEEPING * self._bounds.wait, PATIENCE * self._last_seconds)
+        end = first + self._bounds.wait
+        if len(self._waiting) < self._last_count:
+            end = max(end, min(latest, first + RETURNING))
         while (now := monotonic()) < end and self._rows_waiting() < self._bounds.together:
             seen = len(self._waiting)
             self._changed.wait(end - now)
             if len(self._waiting) > seen:
-                latest = max(end, monotonic() + QUIET)
-                end = min(latest, self._waiting[0].arrived + patience)
+                end = min(latest, max(end, monotonic() + GAP))
 
     def _rows_waiting(self) -> int:
         return sum(len(ask.table) for ask in self._waiting)
@@ -215,7 +221,8 @@ class Merger:
         except IncompleteError as error:
             found, failed = error.finished, dict(error.failed)
         took = monotonic() - begun
-        self._pace, self._last = 0.7 * self._pace + 0.3 * took / len(batch), took
+        self._pace = 0.7 * self._pace + 0.3 * took / len(batch)
+        self._last_seconds, self._last_count = took, len(batch)
         self.metrics.ran(len(batch), len(frame), took, found.model_calls, found.model_rows)
         return _results(found, failed, len(frame))
 

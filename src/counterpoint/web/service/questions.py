@@ -31,12 +31,15 @@ class Questions:
         What is wanted where a request names no target.
     release
         Whether a request may release what `fit` was told to keep.
+    max_changes
+        The most features that may change, if the service has such a limit.
     """
 
     reader: Reader
     bounds: Bounds
     target: Any = None
     release: bool = False
+    max_changes: int | None = None
 
     def explain(self, rows: Any, options: Mapping[str, Any], what: str = "rows") -> Ask:
         """Read a question about rows."""
@@ -70,10 +73,12 @@ class Questions:
 
     def _constraints(self, given: Any) -> dict[str, Any]:
         found = self.reader.constraints(given)
-        if not found or self.release:
-            return found
-        found = tightened(found, self.reader.explainer._fitted().schema.features)
-        self.reader.check(found)
+        if found and not self.release:
+            found = tightened(found, self.reader.explainer._fitted().schema.features)
+            self.reader.check(found)
+        if self.max_changes is not None:
+            asked = found.get("max_changes", self.max_changes)
+            found["max_changes"] = asked if self.release else min(asked, self.max_changes)
         return found
 
     def _deadline(self, given: Any) -> float:

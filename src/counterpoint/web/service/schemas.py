@@ -9,15 +9,18 @@ import numpy as np
 from counterpoint.data.feature import Feature
 from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.schema import Schema
-from counterpoint.web.asked import NEVER, Reader
+from counterpoint.web.asked import CHEAPEST, DEAREST, MOST, NEVER, Reader
 from counterpoint.web.service.limits import Bounds
 from counterpoint.web.wire import EXACT, kind_of, names_categories, plain
 
 Json = dict[str, Any]
 
 SCALAR: Json = {"type": ["string", "number", "boolean", "null"]}
-POSITIVE: Json = {"type": "number", "exclusiveMinimum": 0, "maximum": 1e300}
-PRICE: Json = {"anyOf": [POSITIVE, {"const": NEVER}], "description": "1 is as it is by default"}
+POSITIVE: Json = {"type": "number", "exclusiveMinimum": 0, "maximum": MOST}
+PRICE: Json = {
+    "anyOf": [{"type": "number", "minimum": CHEAPEST, "maximum": DEAREST}, {"const": NEVER}],
+    "description": "1 is as it is by default",
+}
 
 
 def row(schema: Schema, share: bool) -> Json:
@@ -46,6 +49,15 @@ def row(schema: Schema, share: bool) -> Json:
     }
 
 
+def listed(schema: Schema, share: bool) -> Json:
+    """Describe a row as a list of values, in the order of the columns."""
+    places = {name: index for index, name in enumerate(schema.names)}
+    dummy: Json = {"enum": [0, 1, True, False]}
+    columns = schema.form.caller.names
+    cells = [cell(schema, places[name], share) if name in places else dummy for name in columns]
+    return {"type": "array", "prefixItems": cells, "minItems": len(cells), "maxItems": len(cells)}
+
+
 def cell(schema: Schema, index: int, share: bool) -> Json:
     """Describe a value of a column."""
     feature = schema.features[index]
@@ -66,7 +78,7 @@ def _ends(dtype: np.dtype[Any] | None, whole: bool) -> Json:
         assert dtype is not None
         limits = np.iinfo(dtype)
         return {"minimum": max(int(limits.min), -EXACT), "maximum": min(int(limits.max), EXACT)}
-    most = 3.4e38 if dtype is not None and dtype.itemsize < 8 else 1.7e308
+    most = MOST if dtype is None or dtype.kind != "f" else float(np.finfo(dtype).max)
     return {"minimum": -most, "maximum": most}
 
 
@@ -115,7 +127,7 @@ def _or_null(schema: Json) -> Json:
 def _range(feature: Feature, share: bool) -> Json:
     if feature.is_categorical:
         return {"type": "array", "items": _category(feature, share), "minItems": 1}
-    end: Json = {"type": ["number", "null"], "minimum": -1.7e308, "maximum": 1.7e308}
+    end: Json = {"type": ["number", "null"], "minimum": -MOST, "maximum": MOST}
     if kind_of(feature) == "date":
         end = {"type": ["string", "null"]}
     return {"type": "array", "items": end, "minItems": 2, "maxItems": 2}
@@ -139,7 +151,7 @@ def _cost(feature: Feature, share: bool) -> Json:
 
 def target(reader: Reader) -> Json:
     """Describe what can be wanted."""
-    ends = {"type": ["number", "null"], "minimum": -1.7e308, "maximum": 1.7e308}
+    ends = {"type": ["number", "null"], "minimum": -MOST, "maximum": MOST}
     if reader.is_continuous:
         return {
             "type": ["object", "null"],
@@ -185,17 +197,20 @@ def options(reader: Reader, bounds: Bounds, share: bool) -> dict[str, Json]:
 
 
 def example(schema: Schema) -> Json:
-    """Make up a row; no known instance is shown."""
+    """Make up a row that can be sent; it tells nothing of known instances."""
     return {str(feature.name): _made_up(feature) for feature in schema.features}
 
 
 def _made_up(feature: Feature) -> Any:
     if feature.is_categorical:
-        return "…" if feature.immutable else plain(feature.categories[0])
+        return _any_of_its_type(feature) if feature.immutable else plain(feature.categories[0])
     if kind_of(feature) == "date":
         return "2024-02-29"
-    low, high = feature.seen
-    middle = (low + high) / 2 if np.isfinite([low, high]).all() else 0.0
-    rounded = float(f"{middle:.1g}")
     whole = feature.step is not None and float(feature.step).is_integer()
-    return int(rounded) if whole else rounded
+    return 10 if whole else 10.0
+
+
+def _any_of_its_type(feature: Feature) -> Any:
+    """Make up a category of a column that may not change, and whose categories are not told."""
+    kinds = {type(plain(each)) for each in feature.categories if each is not None}
+    return {bool: False, int: 0, float: 0.5}.get(kinds.pop() if len(kinds) == 1 else str, "…")
