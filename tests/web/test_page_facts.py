@@ -131,6 +131,13 @@ def test_cases_are_searched_by_the_beginnings_of_words_and_sorted_with_gaps_last
     assert known == sorted(known)
 
 
+def test_numbers_are_found_with_and_without_separators() -> None:
+    X = pd.DataFrame({"amount": [3632, 15653, 4000], "age": [20, 30, 40]})
+    cases = Calls(Session.of(cp.Neighbours().fit(lambda X: X["age"] > 25, X))).cases
+    for search in ("3632", "15653", "15,653", "156"):
+        assert cases.page({"search": search})["total"] == 1
+
+
 def test_dates_booleans_and_gaps_are_told_as_people_write_them(calls: Calls) -> None:
     columns = {column["name"]: column for column in calls.call("about", {})["columns"]}
     assert columns["since"]["kind"] == "date"

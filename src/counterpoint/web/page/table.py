@@ -102,11 +102,24 @@ class Cases:
         begins = re.compile(r"(?<!\w)" + re.escape(word), re.IGNORECASE)
         decisions, which = np.unique(self._decided, return_inverse=True)
         holds = np.array([begins.search(text) is not None for text in decisions])[which]
-        for index, feature in enumerate(self.session.fitted.schema.features):
-            values, inverse = np.unique(self.session.rows[:, index], return_inverse=True)
-            texts = value_texts(feature, values)
+        for texts, inverse in self._columns:
             holds |= np.array([begins.search(text) is not None for text in texts])[inverse]
         return np.asarray(holds)
+
+    @cached_property
+    def _columns(self) -> list[tuple[list[str], Indices]]:
+        """The different values of each column as texts, and which of them each case has.
+
+        Numbers are found with and without separators.
+        """
+        columns = []
+        for index, feature in enumerate(self.session.fitted.schema.features):
+            values, inverse = np.unique(self.session.rows[:, index], return_inverse=True)
+            texts = [value_texts(feature, value[None])[0] for value in values]
+            if not feature.is_categorical:
+                texts = [f"{text} {text.replace(',', '')}" if "," in text else text for text in texts]
+            columns.append((texts, inverse))
+        return columns
 
     def _sorted(self, indices: Indices, by: Any, descending: bool) -> Indices:
         if by is None:

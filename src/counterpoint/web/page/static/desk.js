@@ -109,7 +109,11 @@ export class Desk {
 
   edit(name, value, goesOn) {
     const edits = { ...this.state.edits, [name]: value };
-    if (JSON.stringify(value) === JSON.stringify(this.base?.[name])) delete edits[name];
+    const column = this.columns.find((each) => each.name === name);
+    const was = this.base?.[name];
+    // The date 2024-02-29 and its midnight are the same.
+    const same = column.isTrack ? column.number(value) === column.number(was) : JSON.stringify(value) === JSON.stringify(was);
+    if (same) delete edits[name];
     this.store.change({ edits }, { goesOn });
   }
 
@@ -140,7 +144,7 @@ export class Desk {
     for (const { kind, feature } of constraints) {
       if (kind === "most") most = 0;
       const column = this.columns.find((each) => each.name === feature);
-      const free = { lock: { lock: false }, range: { range: null }, way: { way: null }, cost: { cost: "normal" } }[kind];
+      const free = { lock: { lock: false }, range: { range: null }, way: { way: null }, cost: { cost: "normal" }, max_change: { reach: null } }[kind];
       if (column && free) limits = withLimits(column, { limits }, free);
     }
     this.store.change({ limits, most });

@@ -10,6 +10,7 @@ export function limitsOf(column, state) {
     range: fixed.range,
     way: fixed.way,
     cost: fixed.cost === null ? "normal" : "fixed",
+    reach: fixed.max_change,
     ...(state.limits[column.name] ?? {}),
   };
 }
@@ -28,8 +29,10 @@ export function withLimits(column, state, parts) {
 // The constraints as `explain` takes them.
 export function constraintsOf(columns, state, about) {
   const found = { immutable: [], ranges: {}, increase: [], decrease: [], costs: {} };
+  if (columns.some((column) => column.fixed.max_change !== null)) found.max_change = {};
   for (const column of columns.filter((each) => !each.follows)) {
-    const { lock, range, way, cost } = limitsOf(column, state);
+    const { lock, range, way, cost, reach } = limitsOf(column, state);
+    if (reach !== null) found.max_change[column.name] = reach;
     if (lock) found.immutable.push(column.name);
     if (range) found.ranges[column.name] = range;
     if (way && !lock) (way === "up" ? found.increase : found.decrease).push(column.name);
@@ -52,6 +55,7 @@ export function limitsFrom(columns, constraints) {
       range: constraints.ranges?.[column.name] ?? null,
       way: (constraints.increase ?? []).includes(column.name) ? "up" : (constraints.decrease ?? []).includes(column.name) ? "down" : null,
       cost: level,
+      reach: constraints.max_change?.[column.name] ?? null,
     });
   }
   return limits;
@@ -59,7 +63,7 @@ export function limitsFrom(columns, constraints) {
 
 // What was set for a column, in a few words; empty if nothing was.
 export function limitsText(column, state) {
-  const { lock, range, way, cost } = limitsOf(column, state);
+  const { lock, range, way, cost, reach } = limitsOf(column, state);
   if (lock) return "stays as it is";
   const parts = [];
   if (range && column.isTrack) {
@@ -69,6 +73,7 @@ export function limitsText(column, state) {
   } else if (range) {
     parts.push(`one of ${range.length}`);
   }
+  if (reach !== null) parts.push(`by at most ${reach}`);
   if (way) parts.push(way === "up" ? "may only rise" : "may only fall");
   if (cost !== "normal") parts.push({ easy: "easy to change", hard: "hard to change", never: "never changes", fixed: "costs as set up" }[cost]);
   return parts.join(", ");

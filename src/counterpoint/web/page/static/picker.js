@@ -8,7 +8,7 @@ const SCREEN = 50;
 export class Picker {
   constructor(desk) {
     this.desk = desk;
-    this.search = h("input", { type: "search", class: "search", placeholder: "Search all values", "aria-label": "Search cases", autocomplete: "off", oninput: () => this.#ask({ search: this.search.value, offset: 0 }, true) });
+    this.search = h("input", { type: "search", class: "search", placeholder: "Search all values", "aria-label": "Search cases", autocomplete: "off", oninput: () => this.#ask({ search: this.search.value, offset: 0 }, true), onchange: () => desk.store.rest() });
     this.decided = h("fieldset", { class: "switch" });
     this.count = h("p", { class: "faint", role: "status" });
     this.table = h("table", { class: "cases" });

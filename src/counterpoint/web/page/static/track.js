@@ -36,12 +36,13 @@ export class Track {
     this.input.max = this.ends[1];
     this.input.step = column.grain;
     if (x !== null) this.input.value = x;
+    this.input.classList.toggle("gap", x === null);
     this.input.setAttribute("aria-valuetext", column.text(value));
     const inside = (this.column.most - this.column.least || 1) / (this.ends[1] - this.ends[0] || 1);
     place(this.spread, { left: `${this.#left(column.least)}%`, width: `${100 * inside}%` });
     fill(this.bands, (flips?.bands ?? []).map((band) => this.#band(band)));
     this.#describe(flips, decision);
-    fill(this.marks, answers.map(([number, each]) => this.#mark(number, each)));
+    fill(this.marks, answers.filter(([, each]) => each !== null).map(([number, each]) => this.#mark(number, each)));
   }
 
   #left(number) {
