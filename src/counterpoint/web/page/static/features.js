@@ -78,7 +78,7 @@ class Editor {
     const answers = desk.cards.map((card, index) => [index + 1, card.values[column.name]]).filter(([, each]) => each !== value);
     this.control.show(value, desk.flips?.[column.name], answers, desk.decision?.decision_text);
     if (document.activeElement !== this.typed) {
-      this.typed.value = value === null ? "" : column.kind === "date" ? String(value).slice(0, 10) : String(value);
+      this.typed.value = typedText(value, column);
       this.typed.removeAttribute("aria-invalid");
     }
     const edited = column.name in desk.state.edits;
@@ -174,4 +174,11 @@ class Editor {
       options.map(([value, text]) => h("label", {}, h("input", { type: "radio", name, value, "data-part": part, onchange: () => this.#say(said(value)) }), h("span", {}, text))),
     );
   }
+}
+
+// What a field shows before anything is typed: a number with as many digits as fit.
+function typedText(value, column) {
+  if (value === null) return "";
+  if (column.kind === "date") return String(value).slice(0, 10);
+  return typeof value === "number" ? String(Number(value.toPrecision(8))) : String(value);
 }

@@ -52,4 +52,12 @@ export function head(about, tabs, tools) {
   return h("header", {}, h("h1", {}, h("span", { class: "brand" }, "Counterpoint"), about.title ? h("span", { class: "title" }, about.title) : null), tabs.length ? h("nav", { "aria-label": "Views" }, tabs) : null, tools);
 }
 
+// A fault of the page itself is said, and not left to the console.
+for (const kind of ["error", "unhandledrejection"]) {
+  window.addEventListener(kind, (event) => {
+    const said = event.reason?.message ?? event.message;
+    document.getElementById("page").prepend(h("p", { class: "problem", role: "alert" }, `Something went wrong on this page: ${said}`));
+  });
+}
+
 begin(document.getElementById("page"));

@@ -3,6 +3,8 @@
 import { fill, h, place, svg } from "./dom.js";
 
 const TALL = 26;
+// Marks closer than this, in percent of the track, share a label.
+const CLOSE = 4.5;
 
 export class Track {
   constructor(column, onmove, onrest) {
@@ -42,7 +44,8 @@ export class Track {
     place(this.spread, { left: `${this.#left(column.least)}%`, width: `${100 * inside}%` });
     fill(this.bands, (flips?.bands ?? []).map((band) => this.#band(band)));
     this.#describe(flips, decision);
-    fill(this.marks, answers.filter(([, each]) => each !== null).map(([number, each]) => this.#mark(number, each)));
+    const marks = answers.filter(([, each]) => each !== null).map(([number, each]) => [this.#left(column.number(each)), number]);
+    fill(this.marks, marks.map(([left]) => h("i", { style: { left: `${left}%` } })), together(marks).map(([left, numbers]) => h("span", { class: "mark", style: { left: `${left}%` } }, numbers.join(" "))));
   }
 
   #left(number) {
@@ -64,8 +67,15 @@ export class Track {
     if (said) this.input.setAttribute("aria-description", said);
     this.node.title = said;
   }
+}
 
-  #mark(number, value) {
-    return h("span", { class: "mark", style: { left: `${this.#left(this.column.number(value))}%` } }, String(number));
+// Marks that would cover each other share one label, in their middle.
+function together(marks) {
+  const groups = [];
+  for (const [left, number] of [...marks].sort((one, other) => one[0] - other[0])) {
+    const last = groups.at(-1);
+    if (last && left - last.at(-1)[0] < CLOSE) last.push([left, number]);
+    else groups.push([[left, number]]);
   }
+  return groups.map((group) => [group.reduce((sum, [left]) => sum + left, 0) / group.length, group.map(([, number]) => number)]);
 }
