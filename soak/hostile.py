@@ -1,7 +1,7 @@
 """Hostile requests to the service: no 5xx, and no answer that its own OpenAPI document does not describe.
 
-Each case is a request that schemathesis makes, to keep the document or to break it. For every second one, a good
-request whose bytes are damaged is sent too.
+Each case is a request that schemathesis makes, to keep the document or to break it. With every second one, a
+good request whose bytes are damaged is sent.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def drawn(document: dict[str, Any], address: str, seed: int, count: int) -> list
             failures.append((f"{seed}+{sent} {case.method} {case.path}", f"{error}"))
 
     send()
-    return (
-        failures if sent >= count else [*failures, (f"{seed}", f"only {sent} of {count} requests were drawn")]
-    )
+    if sent < count:
+        failures.append((str(seed), f"only {sent} of {count} requests were drawn"))
+    return failures
 
 
 def _strategies(schema: Any) -> Iterator[Any]:
