@@ -74,6 +74,7 @@ def of_all_kinds() -> cp.Explainer:
     people = scene.people(200, 0)
     mixed = people.assign(
         since=pd.Timestamp("2020-01-01") + pd.to_timedelta(people["age"], unit="D"),
+        zoned=pd.Timestamp("2020-01-01", tz="Europe/Berlin") + pd.to_timedelta(people["age"], unit="h"),
         level=pd.Categorical(people["job"], ["clerk", "nurse", "smith"], ordered=True),
         gap=people["amount"].where(people["age"] % 5 > 0),
         **{
