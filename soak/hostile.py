@@ -1,7 +1,7 @@
 """Hostile requests to the service: no 5xx, and no answer that its own OpenAPI document does not describe.
 
-Each case is a request that schemathesis makes, to keep the document or to break it. For every second one, a good
-request whose bytes are damaged is sent too.
+Each case is a request that schemathesis makes, to keep the document or to break it. With every second one, a
+good request whose bytes are damaged is sent.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from typing import Any
 
 import hypothesis
 import numpy as np
+import pandas as pd
 import requests
 import schemathesis
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
+from sklearn.linear_model import LogisticRegression
 
 import counterpoint as cp
 from counterpoint.web.service.limits import Bounds
@@ -38,6 +40,8 @@ CHECKED = (
     "allow_header_conformance",
 )
 SECONDS = 60
+QUICK = cp.Ensemble(size=2, fallback=None)
+HOMES = ("own", "rent", "free")
 
 
 class Hostile(Trials):
@@ -50,7 +54,8 @@ class Hostile(Trials):
     def trial(self, start: int, count: int, folder: Path) -> list[Failure]:
         """Send requests by schemathesis, and half as many that are damaged."""
         bounds = Bounds(body=200_000, rows=5, decisions=20, k=3, seconds=2.0)
-        app = fitted().app(name="loans", bounds=bounds)
+        kinds = [of_people, of_all_kinds, of_numbers, of_probabilities]
+        app = kinds[start // self.block % len(kinds)]().app(name="loans", bounds=bounds)
         with serving(app) as address:
             failures = drawn(app.openapi(), address, start, count)
             for number in range(start, start + count // 2):
@@ -58,12 +63,46 @@ class Hostile(Trials):
             return [Failure(self.kind, case, what) for case, what in failures]
 
 
-def fitted() -> cp.Explainer:
-    """Fit a quick explainer, with a column that may not change and may hold anything."""
+def of_people() -> cp.Explainer:
+    """Fit an explainer of people, of whom a number and a name may not change and may be anything."""
     people = scene.people(200, 0)
-    return cp.Ensemble(size=2, fallback=None).fit(
-        scene.decide, people, immutable=list(people)[:1], progress=False
+    return QUICK.clone().fit(scene.decide, people, immutable=["age", "sex"], progress=False)
+
+
+def of_all_kinds() -> cp.Explainer:
+    """Fit an explainer of dates, dummy columns, ordered and missing values, with constraints of its own."""
+    people = scene.people(200, 0)
+    mixed = people.assign(
+        since=pd.Timestamp("2020-01-01") + pd.to_timedelta(people["age"], unit="D"),
+        zoned=pd.Timestamp("2020-01-01", tz="Europe/Berlin") + pd.to_timedelta(people["age"], unit="h"),
+        level=pd.Categorical(people["job"], ["clerk", "nurse", "smith"], ordered=True),
+        gap=people["amount"].where(people["age"] % 5 > 0),
+        **{
+            f"home_{each}": (people["age"] % 3 == i).astype(int)
+            for i, each in enumerate(("own", "rent", "free"))
+        },
     )
+    return QUICK.clone().fit(
+        scene.decide,
+        mixed,
+        ranges={"months": (6, 60)},
+        increase=["age"],
+        costs={"amount": 2},
+        progress=False,
+    )
+
+
+def of_numbers() -> cp.Explainer:
+    """Fit an explainer of an array and a regressor, with small floats."""
+    rows = scene.people(200, 0)[scene.NUMBERS].to_numpy(np.float32)
+    return QUICK.clone().fit(lambda table: table.astype(float).sum(axis=1) / 7, rows, progress=False)
+
+
+def of_probabilities() -> cp.Explainer:
+    """Fit an explainer of a classifier that has probabilities of three classes."""
+    people = scene.people(200, 0)[scene.NUMBERS]
+    model = LogisticRegression(max_iter=2_000).fit(people, people["months"] % 3)
+    return QUICK.clone().fit(model, people, progress=False)
 
 
 def drawn(document: dict[str, Any], address: str, seed: int, count: int) -> list[tuple[str, str]]:
@@ -91,9 +130,9 @@ def drawn(document: dict[str, Any], address: str, seed: int, count: int) -> list
             failures.append((f"{seed}+{sent} {case.method} {case.path}", f"{error}"))
 
     send()
-    return (
-        failures if sent >= count else [*failures, (f"{seed}", f"only {sent} of {count} requests were drawn")]
-    )
+    if sent < count:
+        failures.append((str(seed), f"only {sent} of {count} requests were drawn"))
+    return failures
 
 
 def _strategies(schema: Any) -> Iterator[Any]:

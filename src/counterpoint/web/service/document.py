@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from counterpoint import __version__
@@ -34,6 +35,8 @@ _REFUSALS = {
 def document(questions: Questions, name: str, share: bool, has_token: bool = False) -> Json:
     """Describe all that a service answers to."""
     row = schemas.example(questions.reader.explainer._fitted().schema)
+    # Where the model's outputs are numbers, a question has to say which are wanted.
+    more: Json = {"target": {"low": 0}} if questions.reader.is_continuous and questions.target is None else {}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -41,7 +44,7 @@ def document(questions: Questions, name: str, share: bool, has_token: bool = Fal
             "version": __version__,
             "description": "What would have to change for this decision to be different?",
         },
-        "paths": {**_own(row), **_v1(row, name), **_v2(questions, name)},
+        "paths": {**_own(row, more), **_v1(row, more, name), **_v2(questions, more, name)},
         "components": {
             "schemas": _components(questions, share),
             **({"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}} if has_token else {}),
@@ -105,12 +108,14 @@ def _answer() -> Json:
     )
 
 
-def _own(row: Json) -> Json:
+def _own(row: Json, more: Json) -> Json:
     answers = _object({"model": _TEXT, "answers": _list(_ref("Answer")), "request_id": _TEXT})
     decision = _object({"row": {"type": "integer"}, "decision": _ANY}, ["row", "decision"])
     decisions = _object({"model": _TEXT, "decisions": _list(decision), "request_id": _TEXT})
     return {
-        "/explain": _post("Say what would have to change", "Explain", {"rows": [row], "k": 2}, answers),
+        "/explain": _post(
+            "Say what would have to change", "Explain", {"rows": [row], "k": 2, **more}, answers
+        ),
         "/decide": _post("Ask the model", "Decide", {"rows": [row]}, decisions),
         "/schema": _get("The columns, and what may be asked for", {"type": "object"}),
         "/health/live": _get("The process answers", _object({"live": {"type": "boolean"}}), guarded=False),
@@ -120,18 +125,20 @@ def _own(row: Json) -> Json:
     }
 
 
-def _v1(row: Json, name: str) -> Json:
+def _v1(row: Json, more: Json, name: str) -> Json:
     model = _object({"name": _TEXT, "ready": {"type": "boolean"}})
     options: Json = {"anyOf": [_ref("Options"), {"type": "null"}]}
     return {
         "/v1/models": _get("KServe V1: the models", _object({"models": _list(_TEXT)})),
         f"/v1/models/{name}": _get("KServe V1: the model", model),
-        f"/v1/models/{name}:predict": _v1_post(row, "predictions", _list(_ANY), _OBJECT),
-        f"/v1/models/{name}:explain": _v1_post(row, "explanations", _list(_ref("Answer")), options),
+        f"/v1/models/{name}:predict": _v1_post({"instances": [row]}, "predictions", _list(_ANY), _OBJECT),
+        f"/v1/models/{name}:explain": _v1_post(
+            {"instances": [row], "parameters": more}, "explanations", _list(_ref("Answer")), options
+        ),
     }
 
 
-def _v1_post(row: Json, what: str, answer: Json, parameters: Json) -> Json:
+def _v1_post(example: Json, what: str, answer: Json, parameters: Json) -> Json:
     either: Json = {"anyOf": [_ref("Row"), _ref("List")]}
     asked = {
         "instances": {"type": "array", "items": either, "minItems": 1},
@@ -139,10 +146,10 @@ def _v1_post(row: Json, what: str, answer: Json, parameters: Json) -> Json:
         "signature_name": _ANY,
     }
     body = _object(asked, ["instances"], closed=True)
-    return _post(f"KServe V1: {what}", body, {"instances": [row]}, _object({what: answer}))
+    return _post(f"KServe V1: {what}", body, example, _object({what: answer}))
 
 
-def _v2(questions: Questions, name: str) -> Json:
+def _v2(questions: Questions, more: Json, name: str) -> Json:
     inputs = _list(_ref("Tensor")) | {"minItems": 1}
     output = _object({"name": _TEXT})
     asked = {
@@ -153,7 +160,10 @@ def _v2(questions: Questions, name: str) -> Json:
     }
     body = _object(asked, ["inputs"], closed=True)
     answer = _object({"model_name": _TEXT, "id": _TEXT, "outputs": _list({"type": "object"})}, ["outputs"])
-    sample = {"inputs": [_sample(questions, tensor) for tensor in Protocol(questions.reader).inputs]}
+    cells = schemas.example_cells(questions.reader.table)
+    tensors = [_sample(cells, tensor) for tensor in Protocol(questions.reader).inputs]
+    parameters = {key: json.dumps(value) for key, value in more.items()}
+    samples: list[Json] = [{"inputs": tensors}, {"inputs": tensors, "parameters": {"k": 2, **parameters}}]
     metadata = _object({"name": _TEXT, "platform": _TEXT, "inputs": _list(_ANY), "outputs": _list(_ANY)})
     server = _object({"name": _TEXT, "version": _TEXT, "extensions": _list(_TEXT)})
     paths: Json = {
@@ -165,7 +175,8 @@ def _v2(questions: Questions, name: str) -> Json:
         ),
         "/v2/health/ready": _ready("Open Inference Protocol: rows can be explained"),
     }
-    for model, what in ((name, "decisions"), (f"{name}{EXPLAINER}", "explanations")):
+    models = ((name, "decisions"), (f"{name}{EXPLAINER}", "explanations"))
+    for (model, what), sample in zip(models, samples, strict=True):
         paths |= {
             f"/v2/models/{model}": _get(f"Open Inference Protocol: the inputs, for {what}", metadata),
             f"/v2/models/{model}/ready": _ready(f"Open Inference Protocol: {what} can be had", guarded=True),
@@ -174,11 +185,10 @@ def _v2(questions: Questions, name: str) -> Json:
     return paths
 
 
-def _sample(questions: Questions, tensor: Json) -> Json:
+def _sample(cells: Json, tensor: Json) -> Json:
     """Make up a tensor of one row."""
-    row = schemas.example(questions.reader.explainer._fitted().schema)
     size = tensor["shape"][1:]
-    data = [row.get(tensor["name"], 0)] if not size else [0] * size[0]
+    data = list(cells.values()) if size else [cells[tensor["name"]]]
     return {**tensor, "shape": [1, *size], "data": data}
 
 

@@ -6,15 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from counterpoint.data.dates import PER_DAY
 from counterpoint.data.feature import Feature
 from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.schema import Schema
 from counterpoint.web.asked import CHEAPEST, DEAREST, MOST, NEVER, Reader
+from counterpoint.web.rows import RowReader
 from counterpoint.web.service.limits import Bounds
 from counterpoint.web.wire import EXACT, kind_of, names_categories, plain
 
 Json = dict[str, Any]
 
+# The 29th of February 2024, in days since the start of 1970.
+LEAP_DAY = 19_782.0
 SCALAR: Json = {"type": ["string", "number", "boolean", "null"]}
 POSITIVE: Json = {"type": "number", "exclusiveMinimum": 0, "maximum": MOST}
 PRICE: Json = {
@@ -201,11 +205,17 @@ def example(schema: Schema) -> Json:
     return {str(feature.name): _made_up(feature) for feature in schema.features}
 
 
+def example_cells(reader: RowReader) -> Json:
+    """Make up a row by the columns of the caller's table, where a feature may be several dummy columns."""
+    table = reader.read([example(reader.schema)])
+    return {str(name): plain(column[0]) for name, column in zip(table.names, table.cells, strict=True)}
+
+
 def _made_up(feature: Feature) -> Any:
     if feature.is_categorical:
         return _any_of_its_type(feature) if feature.immutable else plain(feature.categories[0])
-    if kind_of(feature) == "date":
-        return "2024-02-29"
+    if feature.calendar is not None:
+        return plain(feature.label(LEAP_DAY * PER_DAY[feature.calendar.unit]))
     whole = feature.step is not None and float(feature.step).is_integer()
     return 10 if whole else 10.0
 
