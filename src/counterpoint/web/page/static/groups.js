@@ -72,10 +72,11 @@ export class Groups {
       h(
         "table",
         { class: "bars" },
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Group"), h("th", { scope: "col" }, "Middle half, and median"), h("th", { scope: "col" }, "Median"), h("th", { scope: "col" }, "Cases"))),
-        h("tbody", {}, split.groups.map((group) => h("tr", { class: group.small ? "small" : "" }, h("th", { scope: "row" }, group.name), h("td", { class: "draw" }, group.found ? rangeOf(group.low / most, group.median / most, group.high / most) : "no answer"), h("td", { class: "figure" }, group.found ? numberText(group.median, 2) : ""), h("td", { class: "figure" }, String(group.cases))))),
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Group"), h("th", { scope: "col" }, "Middle half, and median"), h("th", { scope: "col", class: "figure" }, "Median"), h("th", { scope: "col", class: "figure" }, "No answer"), h("th", { scope: "col", class: "figure" }, "Cases"))),
+        h("tbody", {}, split.groups.map((group) => h("tr", { class: group.small ? "small" : "" }, h("th", { scope: "row" }, group.name), h("td", { class: "draw" }, group.found ? rangeOf(group.low / most, group.median / most, group.high / most) : "no answer"), h("td", { class: "figure" }, group.found ? numberText(group.median, 2) : ""), h("td", { class: "figure" }, percent(group.without)), h("td", { class: "figure" }, String(group.cases))))),
       ),
       split.text ? h("p", {}, split.text) : null,
+      split.groups.some((group) => group.small) ? h("p", { class: "faint" }, "Groups in grey are small: a few more cases could change their figures considerably.") : null,
     ];
   }
 }
