@@ -41,11 +41,9 @@ def about(session: Session, cases: Cases) -> dict[str, Any]:
         "title": session.title,
         "columns": [_column(f, known.rows[:, i]) for i, f in enumerate(session.fitted.schema.features)],
         "decisions": cases.counts,
-        "known": len(known.rows),
         "cases": len(session.rows),
         "skipped": session.skipped,
         "numbers": session.is_continuous,
-        "outputs": _ends(session) if session.is_continuous else None,
         "target": _target(session.target),
         "settings": _settings(session),
         "setting": _setting(session),
@@ -138,10 +136,6 @@ def _target(target: Any) -> Any:
     if isinstance(target, Probability):
         return {"class": list(target.classes), "at_least": target.at_least, "at_most": target.at_most}
     return {"given": True} if callable(target) else target
-
-
-def _ends(session: Session) -> list[float]:
-    return [float(session.labels.min()), float(session.labels.max())]
 
 
 def _start(session: Session) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ PLACED = 60
 
 def answers(asked: Asked) -> dict[str, Any]:
     """Answer a question about one case."""
-    started = perf_counter()
     found = asked.explain()
     facts = answer(0, found)
     likeness = alike(asked.session.fitted.known, found.rows)
@@ -41,7 +39,6 @@ def answers(asked: Asked) -> dict[str, Any]:
     return facts | {
         "answers": facts.pop("counterfactuals"),
         "decision_text": texts[0],
-        "seconds": round(perf_counter() - started, 4),
     }
 
 

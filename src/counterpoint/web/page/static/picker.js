@@ -51,7 +51,8 @@ export class Picker {
     const { columns, about } = this.desk;
     const start = list.offset ?? 0;
     const end = Math.min(start + SCREEN, found.total);
-    this.count.textContent = found.total === found.all ? `${found.total} cases` : `${found.total} of ${found.all} cases`;
+    const skipped = about.skipped ? `; ${about.skipped} more could not be read` : "";
+    this.count.textContent = (found.total === found.all ? `${found.total} cases` : `${found.total} of ${found.all} cases`) + skipped;
     const heads = [["decision", "Decision"], ...(about.has_scores ? [["score", "Sure"]] : []), ...columns.map((column) => [column.name, column.label])];
     fill(
       this.table,
