@@ -81,3 +81,13 @@ def refused() -> tuple[cp.Explainer, dict[str, Any]]:
     explainer = cp.Ensemble(size=5).fit(model, table)
     x = table[~model(table) & (table["job"] == "cook")].iloc[0]
     return explainer, x.to_dict()
+
+
+def test_the_one_call_takes_it_too() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    model = lambda rows: rows[:, 0] + rows[:, 1] > 0  # noqa: E731
+    x = np.array([-0.5, -0.5, 0.0])
+    first = cp.explain(x, model, X, k=1)
+    second = cp.explain(x, model, X, k=1, exclude=first.actions)
+    assert len(second) == 1
+    assert not first.actions[0] <= second.actions[0]

@@ -269,7 +269,7 @@ class Explainer(ABC):
 
         `immutable`, `ranges`, `increase`, `decrease`, `costs` and `max_change` are for all instances, or a
         list with one entry per row of X: ``immutable=[["age"], None]`` keeps the age of the first, and leaves
-        the second as fitted.
+        the second as fitted. `exclude` is for all instances.
 
         Rows that cannot be explained, such as one with a category that was never seen, raise an
         `InvalidError` that names them all. With `invalid="skip"` they are left out, `Explanations.skipped`
