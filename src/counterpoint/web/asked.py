@@ -5,7 +5,6 @@ All are checked before any work is done, and what is wrong is said with its name
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from counterpoint.explainers.ensemble import Ensemble
 from counterpoint.model.target import Between, Probability
 from counterpoint.selection.selection import NAMED
 from counterpoint.web.rows import RefusedError, RowReader, Table, by_wire, key_of
-from counterpoint.web.wire import kind_of, plain
+from counterpoint.web.wire import MOST, TAKEN, kind_of, plain
 
 # The constraints of a request, by what is given for each: names of features, or something per feature.
 NAMES = ("immutable", "increase", "decrease")
@@ -36,8 +35,6 @@ CONSTRAINTS = (*NAMES, *PAIRS, "max_changes")
 NEVER = "never"
 # Distances are multiplied by costs, which must not lead beyond what floats can hold.
 CHEAPEST, DEAREST = 1e-6, 1e6
-# The largest number that a float can hold.
-MOST = sys.float_info.max
 COST_KEYS = ("up", "down", "otherwise", "changes")
 TARGET_KEYS = (("low", "high"), ("class", "at_least", "at_most"))
 
@@ -233,10 +230,10 @@ def whole(where: str, value: Any, least: int, most: int | None) -> int:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether JSON gave a finite number that a float can hold."""
+    """Tell whether JSON gave a number that is not too large to be computed with."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return abs(value) <= MOST
+    return abs(value) <= TAKEN * MOST
 
 
 def _amount(where: str, _: Feature, given: Any) -> float | str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from counterpoint.data.feature import Feature
 from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.problems import Problem, listed
 from counterpoint.data.schema import Schema
-from counterpoint.web.wire import EXACT, plain
+from counterpoint.web.wire import EXACT, MOST, MOST_SMALL, TAKEN, plain
 
 # So many problems are listed in an answer; of a thousand wrong rows, the first tell what is wrong.
 LISTED = 20
@@ -30,6 +31,7 @@ _LACKING = "The row lacks this column. Give a value, or null if it is missing."
 _TWICE = "Its columns are given too. Give one category by this name, or the columns, and not both."
 _NO_NUMBER = "It is not a number. Give a number."
 _BEYOND = "It is a whole number beyond 2**53, which not every client and float can hold exactly."
+_TOO_LARGE = "It is too large to be computed with. Give a number well below {:g}."
 _UNSEEN = "No known instance has this category. Known: {}."
 _NO_VALUE = "It must be a single value: a number, a text, true, false or null."
 _NO_TEXT = "It holds characters that are no text: halves of a pair (surrogates). Send valid Unicode."
@@ -147,12 +149,28 @@ class RowReader:
         """Say which rule a single value breaks, if it does, that a table would be more lenient about."""
         feature = self.features[name]
         if not feature.is_categorical:
-            if isinstance(value, int) and abs(value) > EXACT and feature.step is not None:
-                return _BEYOND
-            return _NO_NUMBER if isinstance(value, bool) else ""
+            return self._broken_number(feature, value)
         if feature.immutable or key_of(value) in self.categories[name]:
             return ""
         return _UNSEEN.format(listed([plain(each) for each in feature.categories]))
+
+    def _broken_number(self, feature: Feature, value: Any) -> str:
+        if isinstance(value, bool):
+            return _NO_NUMBER
+        if not isinstance(value, int | float) or abs(value) == inf:
+            return ""  # which the table says more about
+        if isinstance(value, int) and abs(value) > EXACT and feature.step is not None:
+            return _BEYOND
+        most = self._most[str(feature.name)]
+        return _TOO_LARGE.format(most) if abs(value) > TAKEN * most else ""
+
+    @cached_property
+    def _most(self) -> dict[str, float]:
+        """The largest number of each column."""
+        return {
+            str(name): most_of(self.schema.form.number_type(index))
+            for index, name in enumerate(self.schema.names)
+        }
 
     def _has_columns(
         self, name: str, row: Mapping[str, Any], how_many: Callable[[Iterable[bool]], bool] = all
@@ -207,6 +225,11 @@ class RowReader:
             for name, feature in self.features.items()
             if feature.is_categorical
         }
+
+
+def most_of(dtype: np.dtype[Any] | None) -> float:
+    """Tell the largest number that is described for a column."""
+    return MOST_SMALL if dtype is not None and dtype.kind == "f" and dtype.itemsize < 8 else MOST
 
 
 def by_wire(values: Iterable[Any]) -> dict[Any, Any]:

@@ -19,8 +19,11 @@ from counterpoint.data.schema import Schema
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.records import record
 
-# A whole number that JavaScript can hold.
+# The largest whole number that JavaScript can hold, and the largest numbers of 8 and of 4 bytes that are
+# described. A little less is taken: texts are rounded when they are read.
 EXACT = 2**53
+MOST, MOST_SMALL = 1e300, 3.4e38
+TAKEN = 0.99
 
 
 def plain(value: Any) -> Any:

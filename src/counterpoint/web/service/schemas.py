@@ -10,10 +10,10 @@ from counterpoint.data.dates import PER_DAY
 from counterpoint.data.feature import Feature
 from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.schema import Schema
-from counterpoint.web.asked import CHEAPEST, DEAREST, MOST, NEVER, Reader
-from counterpoint.web.rows import RowReader
+from counterpoint.web.asked import CHEAPEST, DEAREST, NEVER, Reader
+from counterpoint.web.rows import RowReader, most_of
 from counterpoint.web.service.limits import Bounds
-from counterpoint.web.wire import EXACT, kind_of, names_categories, plain
+from counterpoint.web.wire import EXACT, MOST, kind_of, names_categories, plain
 
 Json = dict[str, Any]
 
@@ -82,7 +82,7 @@ def _ends(dtype: np.dtype[Any] | None, whole: bool) -> Json:
         assert dtype is not None
         limits = np.iinfo(dtype)
         return {"minimum": max(int(limits.min), -EXACT), "maximum": min(int(limits.max), EXACT)}
-    most = MOST if dtype is None or dtype.kind != "f" else float(np.finfo(dtype).max)
+    most = most_of(dtype)
     return {"minimum": -most, "maximum": most}
 
 
