@@ -209,7 +209,8 @@ class TestKindsOfModelsAndTables:
         assert [each["value"] for each in calls.call("about", {})["decisions"]].count(2) == 1
         found = self.check(calls, case, target=2)
         assert {card["decision"] for card in found["answers"]} == {2}
-        assert "safe" not in {each["name"] for each in calls.call("about", {})["settings"]}
+        found = self.check(calls, case, target=2, setting="safe")
+        assert {card["decision"] for card in found["answers"]} == {2}
 
     def test_a_regressor(self) -> None:
         X = TABLE[["income", "rate"]]

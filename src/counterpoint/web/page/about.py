@@ -14,7 +14,7 @@ from counterpoint.model.target import Between, Probability
 from counterpoint.selection.selection import NAMED
 from counterpoint.show.wording import value_texts
 from counterpoint.web.asked import NEVER
-from counterpoint.web.page.questions import SAFE, can_be_safe
+from counterpoint.web.page.questions import SAFE_NAME, can_be_safe
 from counterpoint.web.page.session import Session
 from counterpoint.web.page.table import Cases
 from counterpoint.web.wire import kind_of, plain
@@ -28,7 +28,7 @@ SETTINGS = {
     "close": ("Close", "The smallest changes"),
     "sparse": ("Few changes", "As few changes at once as possible"),
     "plausible": ("Plausible", "As similar to known cases as possible"),
-    SAFE: ("Safe", "Well beyond the line, not just over it"),
+    SAFE_NAME: ("Safe", "Well beyond the line, not just over it"),
     "diverse": ("Diverse", "As different from each other as possible"),
 }
 
@@ -119,7 +119,7 @@ def _settings(session: Session) -> list[dict[str, str]]:
     """List the settings that this explainer has."""
     if not isinstance(session.explainer, Ensemble):
         return []
-    has = [name for name in SETTINGS if name in NAMED or (name == SAFE and can_be_safe(session))]
+    has = [name for name in SETTINGS if name in NAMED or (name == SAFE_NAME and can_be_safe(session))]
     return [{"name": name, "label": SETTINGS[name][0], "about": SETTINGS[name][1]} for name in has]
 
 

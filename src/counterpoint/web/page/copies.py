@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from counterpoint.data.costs import Cost
-from counterpoint.web.page.questions import SAFE, SAFE_SCORE, Asked
+from counterpoint.web.page.questions import SAFE_NAME, Asked
 from counterpoint.web.wire import plain
 
 # The arguments of `explain` that are about constraints, in the order in which they are written.
@@ -30,9 +30,7 @@ def copies(asked: Asked, values: Mapping[str, Any], setting: str | None) -> dict
 def python(asked: Asked, setting: str | None) -> str:
     """Write the question as Python, for the explainer that the page was opened with."""
     lines = ["import counterpoint as cp", "from numpy import inf, nan", ""]
-    if asked.is_safe:
-        lines.append(f"# Safe: a probability of at least {SAFE_SCORE:g}.")
-    elif setting is not None and asked.explainer != asked.session.explainer:
+    if setting is not None and asked.explainer != asked.session.explainer:
         lines += ["from copy import copy", "", "explainer = copy(explainer)"]
         lines.append(f"explainer.selection = cp.{setting.upper()}")
     lines += [
@@ -41,12 +39,12 @@ def python(asked: Asked, setting: str | None) -> str:
         f"    k={asked.options['k']},",
     ]
     target = asked.options["target"]
-    if asked.is_safe:
-        lines.append(f"    target=cp.Probability({asked.safe_classes!r}, at_least={SAFE_SCORE:g}),")
-    elif callable(target) and not type(target).__module__.startswith("counterpoint"):
+    if callable(target) and not type(target).__module__.startswith("counterpoint"):
         lines.append("    target=target,  # the function that the page was opened with")
     elif target is not None:
         lines.append(f"    target={_source(target)},")
+    if asked.options.get("margin") is not None:
+        lines.append("    margin=cp.SAFE,")
     for name in CONSTRAINTS:
         value = asked.options.get(name)
         if value or (value is not None and name not in ("exclude", "max_changes")):
@@ -62,12 +60,12 @@ def command(asked: Asked, values: Mapping[str, Any], setting: str | None) -> str
     row = json.dumps([values], indent=1).replace("'", "'\\''")
     lines = [f"echo '{row}' > row.json", f"cat > constraints.toml <<'END'\n{constraints(asked)}END"]
     parts = [opened.command, "--row row.json", f"-k {asked.options['k']}", "--constraints constraints.toml"]
-    if asked.is_safe:
-        parts.append(f"--want '{asked.safe_classes[0]}>={SAFE_SCORE:g}'")
-    elif setting not in (None, "balanced", SAFE):
+    if setting == SAFE_NAME:
+        lines.append("# Answers here may be less safe than on the page: a command asks for no margin.")
+    elif setting not in (None, "balanced"):
         parts.append(f"--setting {setting}")
     target = asked.options["target"]
-    if isinstance(target, list) and not asked.is_safe:
+    if isinstance(target, list):
         parts.append(f"--want '{','.join(map(str, target))}'")
     if asked.options.get("exclude"):
         lines.append("# What was said no to on the page cannot be said here, so its answers may come back.")

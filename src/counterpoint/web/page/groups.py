@@ -34,12 +34,11 @@ def grouped(cases: Cases, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"done": 0, "total": 0, "found": 0, "facts": None}
         return
     asking = Asked.of(session, {**question, "values": values, "k": 1})
-    options = asking.options | ({"target": session.target} if asking.is_safe else {})
     frames = session.fitted.schema.decode(session.rows[some])
     total: Many | None = None
     for start in range(0, len(some), PART):
         part = frames[start : start + PART]
-        explanations = asking.explainer.explain_many(part, progress=False, invalid="skip", **options)
+        explanations = asking.explainer.explain_many(part, progress=False, invalid="skip", **asking.options)
         many = Many.of(explanations, part, [by_text[name] for name in names])
         total = many if total is None else total + many
         done = min(start + PART, len(some))

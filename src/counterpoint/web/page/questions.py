@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,10 +15,9 @@ from counterpoint.data.types import Row
 from counterpoint.explainers import Explainer
 from counterpoint.explainers.fitting import Fitted
 from counterpoint.explanation.explanation import Explanation
-from counterpoint.model.blackbox import BlackBox
 from counterpoint.model.representation import Sight
 from counterpoint.model.target import Probability, Target
-from counterpoint.selection.selection import NAMED
+from counterpoint.search.margin import SAFE
 from counterpoint.web.asked import whole
 from counterpoint.web.page.session import Session
 from counterpoint.web.rows import RefusedError
@@ -26,8 +25,8 @@ from counterpoint.web.rows import RefusedError
 # The most answers that fit on the page.
 MOST = 20
 
-# Answers are safe if the score of the wanted decision is at least this, where half decides.
-SAFE, SAFE_SCORE = "safe", 0.6
+# The setting that asks for answers well beyond the line.
+SAFE_NAME = "safe"
 
 KEYS = ("values", "k", "target", "setting", "constraints", "exclude")
 
@@ -43,7 +42,6 @@ class Asked:
     explainer: Explainer
     frame: pd.DataFrame
     options: dict[str, Any]
-    is_safe: bool = False
 
     @classmethod
     def of(cls, session: Session, asked: Mapping[str, Any]) -> Asked:
@@ -61,10 +59,10 @@ class Asked:
             "exclude": _actions(asked.get("exclude") or [], session),
             **reader.constraints(asked.get("constraints")),
         }
-        is_safe = setting == SAFE and SAFE not in NAMED
-        if is_safe and not can_be_safe(session):
-            raise RefusedError("The setting safe needs a model with a probability for each of two decisions.")
-        return cls(session, reader.explainer_for(None if is_safe else setting), frame, options, is_safe)
+        if setting == SAFE_NAME:
+            options["margin"] = SAFE
+            setting = None
+        return cls(session, reader.explainer_for(setting), frame, options)
 
     @cached_property
     def _sight(self) -> Sight:
@@ -87,46 +85,12 @@ class Asked:
 
     def explain(self) -> Explanation:
         """Ask the explainer."""
-        if not self.is_safe or not self.safe_classes:
-            return self.explainer.explain(self.frame, **self.options)
-        found = self.explainer.explain(self.frame, **(self.options | {"target": self.safe_target}))
-        labels = self._plain.predict(found.rows) if len(found) else np.asarray(self.safe_classes[:0])
-        return replace(found, decision=self._decision, labels=labels, probability=None)
-
-    @cached_property
-    def _plain(self) -> BlackBox:
-        """The model with its own decisions, whatever the question is about."""
-        return self.session.fitted.through(self._sight.view).blackbox
-
-    @cached_property
-    def _decision(self) -> Any:
-        return self._plain.predict(self.row[None])[0]
-
-    @cached_property
-    def safe_classes(self) -> list[Any]:
-        """The decisions that have to be safe; none if the case has one of them."""
-        classes = self._plain.classes()
-        wanted = [
-            each
-            for each, is_wanted in zip(classes, self.target.among(classes, self._decision), strict=True)
-            if is_wanted
-        ]
-        return [] if self._decision in wanted else wanted
-
-    @property
-    def safe_target(self) -> Any:
-        """What is asked for if answers are to be safe."""
-        classes = self.safe_classes
-        return Probability(classes, at_least=SAFE_SCORE) if classes else self.options["target"]
+        return self.explainer.explain(self.frame, **self.options)
 
 
 def can_be_safe(session: Session) -> bool:
-    """Tell whether a margin can be asked for: the model has probabilities of two decisions."""
-    classes = session.fitted.blackbox.classes()
-    owner = session.fitted.blackbox.model
-    owner = getattr(owner, "__self__", owner)
-    plain = session.target is None or not callable(session.target)
-    return plain and len(classes) == 2 and callable(getattr(owner, "predict_proba", None))
+    """Tell whether a margin can be asked for: a target of a probability is one itself."""
+    return not isinstance(session.target, Probability)
 
 
 def _actions(given: Any, session: Session) -> list[list[tuple[Any, str]]]:
