@@ -48,6 +48,7 @@ export class Menu {
 
   async #act(act) {
     this.#close();
+    this.note.textContent = "";
     try {
       this.note.textContent = (await act()) ?? "";
     } catch (error) {
