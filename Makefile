@@ -8,7 +8,7 @@ TORCH := torch==2.13.0
 # Nothing newer than what the tests have passed with.
 INSTALL := pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test lint types tests aeon scale remote docs study soak clean
+.PHONY: demo test lint types tests aeon scale remote docs study soak fuzz-service clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -71,7 +71,7 @@ remote: .venv-mlserver/ready .venv-mlflow/ready
 
 .venv/study: .venv/bin/python pyproject.toml study/pyproject.toml constraints.txt
 	$(BIN)/$(INSTALL) $(TORCH)
-	$(BIN)/$(INSTALL) --editable '.[cli,dask,exact,torch]' lightgbm xgboost-cpu --editable ./study
+	$(BIN)/$(INSTALL) --editable '.[cli,dask,exact,serve,torch]' lightgbm xgboost-cpu --editable ./study
 	touch $@
 
 .venv/dev: .venv/bin/python pyproject.toml study/pyproject.toml constraints.txt
@@ -83,6 +83,10 @@ remote: .venv-mlserver/ready .venv-mlflow/ready
 # it: make soak SOAK="--share 0.01", or SOAK="fuzz --cases 100". A short slice is part of `make test`.
 soak: .venv/dev
 	$(BIN)/python -m soak $(SOAK)
+
+# 10,000 hostile requests to the service by schemathesis, and half as many damaged ones; a part of `make soak`.
+fuzz-service: .venv/dev
+	$(BIN)/python -m soak hostile $(FUZZ)
 
 # The documentation as pages in site/; its pictures are drawn by docs/pictures.py.
 docs: .venv/dev
@@ -96,6 +100,11 @@ study: .venv/study
 	$(BIN)/counterpoint study tables $(STUDY)
 
 # Figures of the README. Run them on a quiet machine; each prints a table and writes benchmarks/results/*.json.
-.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-nearest bench-survival
-bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-nearest bench-survival: bench-%: .venv/study
+.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-serve bench-nearest bench-survival
+bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-serve bench-nearest bench-survival: bench-%: .venv/study
 	$(BIN)/python -m counterpoint_study.benchmarks.$*
+
+# It opens the page in a browser, which only the tests' environment can.
+.PHONY: bench-page
+bench-page: .venv/dev
+	$(BIN)/python -m counterpoint_study.benchmarks.page

@@ -22,6 +22,7 @@ from soak.trials import Failure, Trials
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for."""
     from soak.fuzz import Fuzz
+    from soak.hostile import Hostile
     from soak.promises import Promises
     from soak.runs import Errors, Kills
     from soak.sharing import Sharing
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "kills": Kills,
         "errors": Errors,
         "sharing": Sharing,
+        "hostile": Hostile,
     }
     parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(kinds)} (all)")

@@ -57,8 +57,8 @@ def examples(page: Path) -> Iterator[Example]:
     text = page.read_text(encoding="utf-8")
     for found in FENCE.finditer(text):
         language, title, code, shown = found.groups()
-        # Scripts have tests of their own: test_night.py, and tests/remote.
-        if title.strip() not in THEIRS and not re.search("night_|remote_", title):
+        # Scripts have tests of their own: test_night.py, test_serve_page.py, and tests/remote.
+        if title.strip() not in THEIRS and not re.search("night_|serve_|remote_", title):
             yield Example(language, code, text.count("\n", 0, found.start(3)), shown or "")
 
 

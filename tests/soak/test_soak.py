@@ -26,7 +26,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    ("cases", "kinds"), [(60, ["promises"]), (4, ["fuzz", "sharing"]), (3, ["kills", "errors"])]
+    ("cases", "kinds"),
+    [(60, ["promises"]), (4, ["fuzz", "sharing"]), (3, ["kills", "errors"]), (100, ["hostile"])],
 )
 def test_a_slice(cases, kinds):
     """Run the first cases of each kind, and all inputs that once failed."""

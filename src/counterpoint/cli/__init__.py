@@ -1,4 +1,4 @@
-"""The command line: ``counterpoint explain|schema|demo|datasets``, and what other packages add to it.
+"""The command line: ``counterpoint explain|open|serve|schema|demo|datasets``, and what others add to it.
 
 A package adds a command with an entry point in the group ``counterpoint.commands``: a function that takes the
 subparsers and the parser of the common options. ``counterpoint study`` comes from counterpoint-study. Only
@@ -21,6 +21,8 @@ __all__ = ["main", "parser"]
 # What each command does, and the module and function that add its options.
 _COMMANDS = {
     "explain": ("explain decisions", "options", "add_explain"),
+    "open": ("a page in the browser to think with", "open", "add_open"),
+    "serve": ("answer over HTTP, for web teams", "serve", "add_serve"),
     "schema": ("draft a file of constraints", "schema", "add_schema"),
     "demo": ("see it work on refused credit applicants", "demo", "add_demo"),
     "datasets": ("list the data sets", "datasets", "add_datasets"),

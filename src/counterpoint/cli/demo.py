@@ -55,10 +55,11 @@ class Files:
     model: Path
     data: Path
     constraints: Path
+    applicants: Path
 
 
 def make_files(folder: Path) -> Files:
-    """Train a forest on German credit; write the table, the model, and the applicants it refuses."""
+    """Train a forest on German credit; write the table, the model, new applicants, and those it refuses."""
     credit = load_table("german")
     model = make_pipeline(
         make_column_transformer(
@@ -70,8 +71,14 @@ def make_files(folder: Path) -> Files:
     model.fit(credit.X_train, decisions)
     refused = credit.X_test[model.predict(credit.X_test) == "refused"]
     folder.mkdir(parents=True, exist_ok=True)
-    files = Files(folder / "credit.skops", folder / "credit.csv", folder / "constraints.toml")
+    files = Files(
+        folder / "credit.skops",
+        folder / "credit.csv",
+        folder / "constraints.toml",
+        folder / "applicants.csv",
+    )
     credit.X_train.assign(**{LABEL: decisions}).to_csv(files.data, index=False)
+    credit.X_test.to_csv(files.applicants, index=False)
     refused.to_csv(folder / "refused.csv", index=False)
     refused[:1].to_json(folder / "applicant.json", orient="records")
     kept = [f"[columns.{name}]\nimmutable = true\n" for name in credit.immutable]

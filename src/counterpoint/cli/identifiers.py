@@ -61,6 +61,11 @@ class KnownRows(Output):
         }
         return cls(fitted.known.rows, names)
 
+    @property
+    def identifiers(self) -> list[str]:
+        """The columns that look like identifiers and may change."""
+        return list(self._names.values())
+
     def add(self, part: Part) -> None:
         """Count the answers of a part."""
         if not self._names:

@@ -49,20 +49,14 @@ def add_explain(commands: Any, common: argparse.ArgumentParser) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_inputs(parser)
-    _add_constraints(parser)
+    add_constraints(parser)
     _add_outputs(parser)
     _add_folders(parser)
     parser.set_defaults(do=_explain)
 
 
 def _add_inputs(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what to explain")
-    group.add_argument(
-        "--model", required=True, metavar="FILE", help="a model's file or address, or module:function"
-    )
-    group.add_argument("--data", required=True, type=Path, metavar="TABLE", help="the known instances")
-    group.add_argument("--target", metavar="COLUMN", help="the label in the tables, which is no feature")
-    group.add_argument("--drop", action="append", default=[], metavar="A,B", help="columns to leave out")
+    group = add_model(parser)
     rows = group.add_mutually_exclusive_group(required=True)
     rows.add_argument("--row", type=Path, metavar="FILE", help="one row, such as a json record")
     rows.add_argument("--rows", metavar="TABLE", help="many rows; or a folder of parquet files")
@@ -71,16 +65,27 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("-k", type=int, default=5, help="counterfactuals per row (5)")
     group.add_argument(
-        "--want",
-        metavar="CLASS",
-        help="the decision wanted (any other): a class, several with commas between, CLASS>=0.7 for a "
-        "probability, LOW:HIGH for a regressor",
-    )
-    group.add_argument(
         "--max-seconds",
         type=float,
         metavar="N",
         help="search for at most so long, shared evenly by all rows; then the best found so far counts",
+    )
+
+
+def add_model(parser: argparse.ArgumentParser, required: bool = True) -> Any:
+    """Add the options about the model, its known instances, and what is wanted."""
+    group = parser.add_argument_group("what to explain")
+    group.add_argument(
+        "--model", required=required, metavar="FILE", help="a model's file or address, or module:function"
+    )
+    group.add_argument("--data", required=required, type=Path, metavar="TABLE", help="the known instances")
+    group.add_argument("--target", metavar="COLUMN", help="the label in the tables, which is no feature")
+    group.add_argument("--drop", action="append", default=[], metavar="A,B", help="columns to leave out")
+    group.add_argument(
+        "--want",
+        metavar="CLASS",
+        help="the decision wanted (any other): a class, several with commas between, CLASS>=0.7 for a "
+        "probability, LOW:HIGH for a regressor",
     )
     group.add_argument("--setting", choices=NAMED, default="balanced", help="what matters most")
     group.add_argument("--seed", type=int, default=0, help="all draws depend on it (0)")
@@ -97,9 +102,11 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--model-timeout", type=float, metavar="N", help="seconds that such a server has for an answer (30)"
     )
+    return group
 
 
-def _add_constraints(parser: argparse.ArgumentParser) -> None:
+def add_constraints(parser: argparse.ArgumentParser) -> None:
+    """Add the options about what may change."""
     group = parser.add_argument_group("what may change")
     group.add_argument(
         "--constraints", type=Path, metavar="FILE", help=".toml or .yaml; `counterpoint schema` drafts one"

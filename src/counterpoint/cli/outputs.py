@@ -15,8 +15,9 @@ import pandas as pd
 from counterpoint._util.atomic import draft_of
 from counterpoint.cli.errors import InputError, need
 from counterpoint.cli.parts import Part
-from counterpoint.cli.records import record, tidy
+from counterpoint.cli.records import tidy
 from counterpoint.cli.spreadsheets import quoted_table
+from counterpoint.explanation.records import record
 
 
 class Output(ABC):

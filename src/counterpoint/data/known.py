@@ -23,6 +23,8 @@ T = TypeVar("T")
 # instances takes no longer than one over 50,000.
 MOST = 50_000
 
+_NOT_BUILT = object()
+
 
 @dataclass(frozen=True)
 class Population:
@@ -79,11 +81,13 @@ class Population:
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Build once, then cache."""
-        if key not in self._memo:
+        found = self._memo.get(key, _NOT_BUILT)
+        if found is _NOT_BUILT:
+            found = build()
             if len(self._memo) > 256:  # targets that are new functions on every call would accumulate
-                self._memo.clear()
-            self._memo[key] = build()
-        return cast(T, self._memo[key])
+                self._memo.clear()  # another thread may do so at any time, so nothing is read back
+            self._memo[key] = found
+        return cast(T, found)
 
 
 def _stratified(rng: np.random.Generator, labels: Labels, size: int) -> NDArray[np.intp]:

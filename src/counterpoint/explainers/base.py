@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -200,6 +201,7 @@ class Explainer(ABC):
         decrease: Iterable[Any] | None = None,
         costs: Mapping[Any, Any] | None = None,
         max_change: Mapping[Any, float | str] | None = None,
+        exclude: Iterable[Any] = (),
     ) -> Explanation:
         """Explain one decision by at most k counterfactuals.
 
@@ -224,6 +226,9 @@ class Explainer(ABC):
         immutable, ranges, increase, decrease, costs, max_change
             What this person may change, for tables. Each replaces what `fit` was given under the same name;
             None leaves it as fitted. Nothing is learned again.
+        exclude
+            Actions that no answer may hold, not even with further changes, as `Explanation.actions` gives
+            them: ``exclude=explanation.actions[:1]`` looks for other ways than the first. For tables.
         """
         fitted = self._fitted()
         instance = fitted.view.read_one(x)
@@ -238,7 +243,7 @@ class Explainer(ABC):
         )
         instance = instance.with_problems(fitted.problems_of(limits, lambda schema: schema.read_one(x)))
         instance.valid("x")
-        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits, margin)
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits, margin, exclude)
         try:
             return self._explain(instance, settings, False)[0]
         except IncompleteError as error:
@@ -260,6 +265,7 @@ class Explainer(ABC):
         decrease: Iterable[Any] | None = None,
         costs: Mapping[Any, Any] | Sequence[Any] | None = None,
         max_change: Mapping[Any, float | str] | Sequence[Any] | None = None,
+        exclude: Iterable[Any] = (),
         invalid: Literal["raise", "skip"] = "raise",
         progress: bool = True,
         jobs: int = 1,
@@ -271,7 +277,7 @@ class Explainer(ABC):
 
         `immutable`, `ranges`, `increase`, `decrease`, `costs` and `max_change` are for all instances, or a
         list with one entry per row of X: ``immutable=[["age"], None]`` keeps the age of the first, and leaves
-        the second as fitted.
+        the second as fitted. `exclude` is for all instances.
 
         Rows that cannot be explained, such as one with a category that was never seen, raise an
         `InvalidError` that names them all. With `invalid="skip"` they are left out, `Explanations.skipped`
@@ -299,7 +305,7 @@ class Explainer(ABC):
         instances = instances.with_problems(fitted.problems_of(limits, lambda schema: schema.read(X)))
         if invalid == "raise":
             instances.valid()
-        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits, margin)
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits, margin, exclude)
         if jobs == 1:
             return self._explain(instances, settings, progress)
         return explain_in_parallel(self, instances, settings, progress, jobs)
@@ -421,6 +427,105 @@ class Explainer(ABC):
     ) -> Relaxation | None:
         """Ask a question again, with fewer constraints."""
         return relax(self, explanation, settings, keep, max_seconds)
+
+    def app(self, **options: Any) -> Any:
+        """Make a web service of this explainer: an ASGI application to run or to mount, for tables.
+
+        It needs ``pip install 'counterpoint[serve]'``. The page "Serve it" says what it answers to.
+
+        Parameters
+        ----------
+        options
+            ``name`` of the model, which is part of some addresses. ``target``: what is wanted where a request
+            does not say. ``token``: what requests must send as ``Authorization: Bearer``. ``hosts``: the
+            names of hosts that it answers as, ``["*"]`` for any; by default those of this machine.
+            ``origins``: other sites whose pages may use it. ``bounds``: how much a request may ask for, as
+            `counterpoint.web.service.limits.Bounds`. ``release``: whether requests may release what `fit` was
+            told to keep. ``share``: whether the ranges and all categories of known instances may be told.
+            ``max_changes``: the most features that may change, whatever a request says.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> X = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> app = Neighbours().fit(lambda X: X["age"] > 35, X).app(name="adults")
+        >>> app.title
+        'Counterpoint: adults'
+        """
+        # By its name, because it is a later layer, and needs an extra.
+        return import_module("counterpoint.web.service.app").application(self, **options)
+
+    def open(
+        self,
+        rows: Any = None,
+        *,
+        target: Any = None,
+        k: int = 5,
+        title: str = "",
+        port: int = 0,
+        browser: bool = True,
+    ) -> Any:
+        """Open a page in the browser: pick a case, say what may change, and see what would change it.
+
+        The page is served to this machine only, at an address with a random token. It needs
+        ``pip install 'counterpoint[serve]'``. The server stops with Python; ``page.close()`` stops it before,
+        and ``page.wait()`` waits until it is stopped by control-C.
+
+        Parameters
+        ----------
+        rows
+            The cases to pick from, such as new applications; the known instances if None. For images and
+            series they must be given.
+        target
+            What counts as a different decision, as for `explain`.
+        k
+            How many answers to show.
+        title
+            What the page is about, in a few words.
+        port
+            The port to serve it at; 0 for any that is free.
+        browser
+            Whether to open the browser; the address is ``page.address`` in any case.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> X = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> page = Neighbours().fit(lambda X: X["age"] > 35, X).open(browser=False)
+        >>> page.address
+        'http://127.0.0.1:.../?token=...'
+        >>> page.close()
+        """
+        # By its name, because it is a later layer, and needs an extra.
+        opening = import_module("counterpoint.web.page.opening")
+        asked = {"target": target, "k": k, "title": title}
+        return opening.open_explainer(self, rows, asked, port, browser)
+
+    def widget(self, x: Any, *, target: Any = None, k: int = 5) -> Any:
+        """Show one case in a notebook: the page of `open` as a widget, for tables.
+
+        It needs ``pip install 'counterpoint[notebook]'``. ``widget.constraints`` holds what may change, and
+        ``widget.chosen`` the answers that were pinned; both can be read and set.
+
+        Parameters
+        ----------
+        x
+            One instance, as for `explain`.
+        target
+            What counts as a different decision, as for `explain`.
+        k
+            How many answers to show.
+
+        Examples
+        --------
+        >>> from counterpoint import Neighbours
+        >>> X = pd.DataFrame({"age": [20, 30, 40, 50]})
+        >>> widget = Neighbours().fit(lambda X: X["age"] > 35, X).widget({"age": 30})
+        >>> widget.constraints, widget.chosen
+        ({}, [])
+        """
+        # By its name, because it is a later layer, and needs an extra.
+        return import_module("counterpoint.web.page.widget").make_widget(self, x, target=target, k=k)
 
     def ranges(
         self,

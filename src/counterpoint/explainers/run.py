@@ -26,6 +26,7 @@ from counterpoint.model.representation import Sight
 from counterpoint.model.target import Target
 from counterpoint.search.edges import Found, keep_off_edges
 from counterpoint.search.engine import Budget, label, run
+from counterpoint.search.excluded import Excluded
 from counterpoint.search.margin import Margin
 from counterpoint.search.misses import Miss, Missing, nearest_misses
 from counterpoint.search.pool import Asking, Finds, Pool
@@ -47,6 +48,7 @@ class Settings:
     budget: Budget
     limits: tuple[Limits, ...] = ()  # the constraints of each instance; () if all are as fitted
     margin: Margin | None = None
+    excluded: Excluded | None = None  # actions that no answer may hold
 
     @classmethod
     def of(
@@ -59,6 +61,7 @@ class Settings:
         max_seconds: float | None,
         limits: Sequence[Limits] = (),
         margin: Any = None,
+        exclude: Iterable[Any] = (),
     ) -> Settings:
         """Check what was asked for."""
         for name, value in {"k": k, "max_changes": max_changes, "max_rows": max_rows}.items():
@@ -80,7 +83,9 @@ class Settings:
             raise ValueError(
                 f"Give either margin or {asked.probability!r} as the target, which is a margin itself."
             )
-        return cls(int(k), asked, max_changes, budget, tuple(limits) if own else (), read)
+        excluded = Excluded.of(fitted.schema, exclude)
+        own_limits = tuple(limits) if own else ()
+        return cls(int(k), asked, max_changes, budget, own_limits, read, excluded)
 
 
 class IncompleteError(RuntimeError):
@@ -278,7 +283,8 @@ class Run:
         holds = (
             None if settings.margin is None else partial(settings.margin.holds, task, self._blackbox, group)
         )
-        pool = Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys, follow, holds)
+        budget = settings.budget.less(2 * settings.k)
+        pool = Pool(task, budget, self._rows_left, obeys, follow, holds, settings.excluded)
         pool.places = group
         return task, pool
 

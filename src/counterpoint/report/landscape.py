@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from counterpoint.data.distance import Distance
 from counterpoint.data.known import Population
-from counterpoint.data.types import Row, Rows
+from counterpoint.data.types import Labels, Row, Rows
 from counterpoint.metrics.measures import Flips
 
 # The directions are learned from at most this many known instances, and at most this many are drawn.
@@ -44,6 +44,8 @@ class Landscape:
         How many known instances there are, drawn or not.
     shown
         The share of the variation of the known instances that the two directions explain.
+    rows, labels
+        The known instances that `known` are the points of, and what the model says of them.
     """
 
     known: Points
@@ -52,6 +54,8 @@ class Landscape:
     found: Points
     known_in_all: int
     shown: float
+    rows: Rows
+    labels: Labels
 
     @classmethod
     def of(cls, known: Population, x: Row, rows: Rows, flips: Flips, decision: object) -> Landscape:
@@ -71,6 +75,8 @@ class Landscape:
             coordinates.of(rows) @ axes,
             len(known.rows),
             shown,
+            some.rows[drawn],
+            some.labels[drawn],
         )
 
 

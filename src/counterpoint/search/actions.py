@@ -20,6 +20,9 @@ OTHER_CATEGORY = 2.0
 GOES_MISSING = 3.0
 NO_LONGER_MISSING = 4.0
 
+# The names of the ways in which a feature changes, as `Explanation.actions` gives them.
+WAYS = {"up": 1.0, "down": -1.0, "other": OTHER_CATEGORY, "missing": GOES_MISSING, "known": NO_LONGER_MISSING}
+
 
 def directions(rows: Rows, x: Rows, is_category: Mask) -> Rows:
     """Tell for each cell how it changes: 0 for not at all, 1 and -1 for up and down, 2 for another category.

@@ -17,6 +17,7 @@ import numpy as np
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.model.blackbox import BlackBox, ModelError
 from counterpoint.model.scores import Scores
+from counterpoint.search.stopping import check_wanted
 from counterpoint.search.task import Derived, Question, Scored
 
 AnySearch = Generator[Question, Labels, Any]
@@ -209,6 +210,7 @@ def run(
     for group in groups:
         advance(group, start(group), None)
     while running:
+        check_wanted()
         asking = running[:]
         running.clear()
         # A group counts its own instances from 0; the black box needs their indices in the run.

@@ -22,6 +22,7 @@ from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.model.blackbox import ModelError
 from counterpoint.search.bound import Bound
 from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply, WithScores
+from counterpoint.search.excluded import Excluded
 from counterpoint.search.grouped import before_each
 from counterpoint.search.misses import Misses
 from counterpoint.search.task import Question, Task
@@ -95,6 +96,7 @@ class Pool:
         obeys: Obeys | None = None,
         follow: Follow | None = None,
         holds: Holds | None = None,
+        excluded: Excluded | None = None,
     ) -> None:
         self.task = task
         self.names: list[str] = []
@@ -107,7 +109,7 @@ class Pool:
         self.bounds: dict[int, Bound] = {}
         self.places = np.arange(len(task))
         self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
-        self._follow, self._holds = follow, holds
+        self._follow, self._holds, self._excluded = follow, holds, excluded
         self._lockstep, self._searches = Lockstep(task.decisions[:0]), list[int]()
         self.misses = Misses(task)
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
@@ -265,6 +267,8 @@ class Pool:
         """Complete rows, and tell which may be tried: they keep every constraint, and are not x itself."""
         rows = self.task.repaired(self.task.acting(rows, instance), instance)
         mask = self.task.admissible(rows, instance)
+        if self._excluded is not None:
+            mask &= ~self._excluded.holds(rows, self.task.x[instance])
         if self._follow is not None and mask.any():
             rows = rows.copy()
             rows[mask], possible = self._follow(rows[mask], instance[mask])

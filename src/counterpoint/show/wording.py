@@ -18,6 +18,7 @@ from counterpoint.data.outputs import is_continuous
 from counterpoint.data.schema import Feature, Schema
 from counterpoint.data.types import Labels, Row, Rows
 from counterpoint.model.scores import Standing
+from counterpoint.search.actions import WAYS
 
 T = TypeVar("T")
 
@@ -119,7 +120,7 @@ def way_text(way: float) -> str:
     >>> way_text(1.0), way_text(2.0)
     ('up', 'other')
     """
-    return {1.0: "up", -1.0: "down", 2.0: "other", 3.0: "missing"}.get(way, "known")
+    return next(text for text, number in WAYS.items() if number == way)
 
 
 def bound_text(gap: float, by_cost: bool = False) -> str:

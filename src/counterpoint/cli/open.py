@@ -1,0 +1,148 @@
+"""`counterpoint open`: a page in the browser to think with, served on this machine only."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import tempfile
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from counterpoint.cli.demo import LABEL, make_files
+from counterpoint.cli.errors import Exit, InputError, need
+from counterpoint.cli.explain import Session
+from counterpoint.cli.models import open_model
+from counterpoint.cli.options import add_constraints, add_model, job_of
+from counterpoint.cli.tables import read_parts
+from counterpoint.cli.terminal import tell
+
+ABOUT = (
+    "Open a page in the browser: pick a case, say what may change, and see what would change the decision."
+)
+
+MORE = """\
+safety     the page is served to this machine only, at an address with a random token. Nothing is loaded from
+           elsewhere, and nothing leaves this machine.
+stop       control-c.
+"""
+
+# At most so many cases can be picked from.
+MOST = 50_000
+# Options of `explain` that a page has no use for.
+UNUSED = {
+    "row": None,
+    "format": None,
+    "out": None,
+    "report": None,
+    "groups": (),
+    "part": 1_000,
+    "skip_invalid": True,
+    "skipped": None,
+    "jobs": 1,
+    "raw": False,
+    "max_seconds": None,
+}
+
+
+def add_open(commands: Any, common: argparse.ArgumentParser) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "open",
+        description=ABOUT,
+        epilog=MORE,
+        parents=[common],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    group = add_model(parser, required=False)
+    group.add_argument("--demo", action="store_true", help="credit applicants and a forest, to try it")
+    group.add_argument("--rows", metavar="TABLE", help="the cases to pick from (the known instances)")
+    group.add_argument("-k", type=int, default=5, help="answers per case (5)")
+    add_constraints(parser)
+    group = parser.add_argument_group("the page")
+    group.add_argument("--title", default="", help="what it is about, in a few words")
+    group.add_argument("--port", type=int, default=0, help="of this machine (any that is free)")
+    group.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but the address and errors")
+    parser.set_defaults(do=_open)
+
+
+def _open(options: argparse.Namespace) -> int:
+    need("uvicorn", "The page", "'counterpoint[serve]'")
+    need("fastapi", "The page", "'counterpoint[serve]'")
+    from counterpoint.web.page.opening import open_page
+
+    if not options.demo:
+        return _serve(calls_of(options), options, open_page)
+    if options.model or options.data:
+        raise InputError("--demo brings a model and a table of its own; leave out --model and --data.")
+    with tempfile.TemporaryDirectory(prefix="counterpoint-demo-") as folder:
+        return _serve(calls_of(with_demo(options, Path(folder))), options, open_page)
+
+
+def _serve(calls: Any, options: argparse.Namespace, open_page: Any) -> int:
+    page = open_page(calls, options.port, browser=not options.no_browser)
+    print(page.address, flush=True)
+    if not options.quiet:
+        tell("the page is open for this machine only; stop by control-c.")
+    page.wait()
+    return int(Exit.DONE)
+
+
+def with_demo(options: argparse.Namespace, folder: Path) -> argparse.Namespace:
+    """Train the demo's model, and fill in the options that name its files."""
+    files = make_files(folder)
+    options.model, options.data, options.target = str(files.model), files.data, LABEL
+    options.rows = options.rows or str(files.applicants)
+    options.constraints = options.constraints or files.constraints
+    options.title = options.title or "German credit"
+    return options
+
+
+def calls_of(options: argparse.Namespace) -> Any:
+    """Open the model, fit, read the cases, and make what the page asks."""
+    from counterpoint.web.page.calls import Calls
+    from counterpoint.web.page.session import Opened
+    from counterpoint.web.page.session import Session as PageSession
+
+    missing = [name for name in ("model", "data") if getattr(options, name) is None]
+    if missing:
+        raise InputError(f"--{missing[0]} is missing. Give --model and --data, or --demo to try the page.")
+    cases = options.rows
+    vars(options).update(UNUSED | {"rows": cases or str(options.data)})
+    job = job_of(options)
+    job.check()
+    opened = open_model(job.model)
+    session = Session.of(job, opened)
+    rows = None if cases is None else _cases(session, Path(cases))
+    return Calls(
+        PageSession.of(
+            session.explainer,
+            rows,
+            target=session.target,
+            k=options.k,
+            title=options.title or Path(options.model).stem,
+            max_changes=job.question.max_changes,
+            opened=Opened(_command(options)),
+        )
+    )
+
+
+def _cases(session: Session, path: Path) -> pd.DataFrame:
+    """Read the cases to pick from; the label may be among their columns."""
+    parts = islice(read_parts(path, MOST, session.known), 1)
+    return session.columns.take(pd.concat(list(parts), ignore_index=True))
+
+
+def _command(options: argparse.Namespace) -> str:
+    """Write the command that asks the same model, up to what the page adds."""
+    parts = ["counterpoint", "explain", "--model", options.model, "--data", str(options.data)]
+    parts += ["--target", options.target] if options.target else []
+    for flag in ("drop", "trust"):
+        parts += [each for value in getattr(options, flag) for each in (f"--{flag}", value)]
+    parts += ["--classes", options.classes] if options.classes else []
+    parts += ["--allow-pickle"] if options.allow_pickle else []
+    parts += ["--seed", str(options.seed)] if options.seed else []
+    return shlex.join(parts)

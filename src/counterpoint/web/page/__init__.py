@@ -1,0 +1,4 @@
+"""A page to think with: one fitted explainer behind a local address, for one person and their browser.
+
+Each file is one idea, and gives facts as plain data; the browser holds the state and draws.
+"""

@@ -1,0 +1,1 @@
+"""The service: answers for web teams, many requests in one run of the engine."""
