@@ -8,7 +8,7 @@ TORCH := torch==2.13.0
 # Nothing newer than what the tests have passed with.
 INSTALL := pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test lint types tests aeon scale docs study soak fuzz-service clean
+.PHONY: demo test lint types tests aeon scale remote docs study soak fuzz-service clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -49,6 +49,19 @@ scale: .venv-ray/ready .venv-spark/ready
 	.venv-$*/bin/pip install --quiet --editable '.[cli,$*]' '$(PINNED)' polars pytest
 	touch $@
 
+# Servers of models by others, started on free ports of loopback. Each needs many packages, so each has an
+# environment of its own.
+remote: .venv-mlserver/ready .venv-mlflow/ready
+	.venv-mlserver/bin/python -m pytest --quiet tests/remote/test_mlserver.py
+	.venv-mlflow/bin/python -m pytest --quiet tests/remote/test_mlflow_serving.py
+
+.venv-mlserver/ready: PINNED := mlserver==1.7.1 mlserver-sklearn==1.7.1
+.venv-mlflow/ready: PINNED := mlflow==3.17.2
+.venv-mlserver/ready .venv-mlflow/ready: .venv-%/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/pip install --quiet --editable '.[cli,remote]' $(PINNED) polars pytest
+	touch $@
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
@@ -58,7 +71,7 @@ scale: .venv-ray/ready .venv-spark/ready
 
 .venv/study: .venv/bin/python pyproject.toml study/pyproject.toml constraints.txt
 	$(BIN)/$(INSTALL) $(TORCH)
-	$(BIN)/$(INSTALL) --editable '.[cli,dask,serve,torch]' --editable ./study
+	$(BIN)/$(INSTALL) --editable '.[cli,dask,exact,serve,torch]' lightgbm xgboost-cpu --editable ./study
 	touch $@
 
 .venv/dev: .venv/bin/python pyproject.toml study/pyproject.toml constraints.txt
@@ -80,13 +93,13 @@ docs: .venv/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf .venv .venv-aeon .venv-ray .venv-spark .mypy_cache .pytest_cache .ruff_cache build dist site
+	rm -rf .venv .venv-aeon .venv-ray .venv-spark .venv-mlserver .venv-mlflow .mypy_cache .pytest_cache .ruff_cache build dist site
 
 # The paper's study on tables: STUDY="--full" for its size, or any other options of `counterpoint study tables`.
 study: .venv/study
 	$(BIN)/counterpoint study tables $(STUDY)
 
 # Figures of the README. Run them on a quiet machine; each prints a table and writes benchmarks/results/*.json.
-.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-serve
-bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-serve: bench-%: .venv/study
+.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-nearest bench-survival bench-serve
+bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-nearest bench-survival bench-serve: bench-%: .venv/study
 	$(BIN)/python -m counterpoint_study.benchmarks.$*

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ("matplotlib", "pyarrow", "pooch", "torch", "jinja2", "fastapi", "sklearn.model_selection")
+HEAVY = ("matplotlib", "pyarrow", "pooch", "torch", "jinja2", "fastapi", "httpx", "sklearn.model_selection")
 
 
 def loaded(code: str) -> set[str]:

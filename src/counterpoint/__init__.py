@@ -37,17 +37,21 @@ if TYPE_CHECKING:
         Tree,
     )
     from counterpoint.explainers.ensemble import Ensemble, explain
+    from counterpoint.explainers.exact import Exact
     from counterpoint.explainers.run import IncompleteError
     from counterpoint.explanation.explanation import Explanation
     from counterpoint.explanation.explanations import Explanations
     from counterpoint.explanation.nearest_miss import NearestMiss
+    from counterpoint.explanation.ranges import Range, Ranges
     from counterpoint.explanation.relaxation import Relaxation
     from counterpoint.explanation.shortfall import Shortfall
     from counterpoint.metrics.evaluate import evaluate
-    from counterpoint.model.adapters import KerasModel, OnnxModel, TorchModel
-    from counterpoint.model.blackbox import ModelError
+    from counterpoint.model.adapters import KerasModel, OnnxModel, RemoteModel, TorchModel
+    from counterpoint.model.errors import ModelError
     from counterpoint.model.target import Between, Probability
     from counterpoint.saving import load, save
+    from counterpoint.search.bound import Bound
+    from counterpoint.search.margin import SAFE, Margin
     from counterpoint.search.polish import Polish
     from counterpoint.search.task import Question, Search, Task
     from counterpoint.search.why import Why
@@ -65,13 +69,14 @@ __version__ = "0.1.0"
 
 # fmt: off
 __all__ = [
-    "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SPARSE", "VARIED", "Autoencoder", "Between",
-    "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost", "DamagedError", "Ensemble",
-    "Evolution", "Explainer", "Explanation", "Explanations", "Feature", "Guided", "Identity",
-    "IncompleteError", "InvalidError", "KerasModel", "Kernel", "ModelError", "NearestMiss", "Neighbours",
-    "OnnxModel", "Polish", "Probability", "Problem", "Question", "Relaxation", "Schema", "Search",
-    "Selection", "Shortfall", "Sphere", "Task", "TorchModel", "Tree", "Why", "datasets", "evaluate",
-    "explain", "implies", "load", "save", "scale", "testing",
+    "BALANCED", "CLOSE", "DIVERSE", "PCA", "PLAUSIBLE", "SAFE", "SPARSE", "VARIED", "Autoencoder",
+    "Between", "Bound", "BruteForce", "CaseBased", "Codec", "Constraint", "ConstraintKind", "Cost",
+    "DamagedError", "Ensemble", "Evolution", "Exact", "Explainer", "Explanation", "Explanations", "Feature",
+    "Guided", "Identity", "IncompleteError", "InvalidError", "KerasModel", "Kernel", "Margin", "ModelError",
+    "NearestMiss", "Neighbours", "OnnxModel", "Polish", "Probability", "Problem", "Question", "Range",
+    "Ranges", "Relaxation", "RemoteModel", "Schema", "Search", "Selection", "Shortfall", "Sphere", "Task",
+    "TorchModel", "Tree", "Why", "datasets", "evaluate", "explain", "implies", "load", "save", "scale",
+    "testing",
 ]
 # fmt: on
 
@@ -86,17 +91,21 @@ _NAMES = {
     "data.schema": "Feature Schema",
     "explainers": "BruteForce CaseBased Evolution Explainer Guided Neighbours Sphere Tree",
     "explainers.ensemble": "Ensemble explain",
+    "explainers.exact": "Exact",
     "explainers.run": "IncompleteError",
     "explanation.explanation": "Explanation",
     "explanation.explanations": "Explanations",
     "explanation.nearest_miss": "NearestMiss",
+    "explanation.ranges": "Range Ranges",
     "explanation.relaxation": "Relaxation",
     "explanation.shortfall": "Shortfall",
     "metrics.evaluate": "evaluate",
-    "model.adapters": "KerasModel OnnxModel TorchModel",
-    "model.blackbox": "ModelError",
+    "model.adapters": "KerasModel OnnxModel RemoteModel TorchModel",
+    "model.errors": "ModelError",
     "model.target": "Between Probability",
     "saving": "load save",
+    "search.bound": "Bound",
+    "search.margin": "SAFE Margin",
     "search.polish": "Polish",
     "search.task": "Question Search Task",
     "search.why": "Why",
@@ -106,7 +115,7 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "scale", "testing"):
+    if name in ("datasets", "mlflow", "scale", "testing"):
         return import_module(f"counterpoint.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'counterpoint' has no attribute {name!r}")

@@ -132,7 +132,7 @@ class _Model:
     """A model that remembers the rows it was asked about, and limits the number of questions."""
 
     def __init__(self, problem: _Problem) -> None:
-        self.decide = problem.predict
+        self.decide = self.__wrapped__ = problem.predict  # an explainer may look at what it wraps
         self.schema = Schema.infer(problem.X)
         self.asked: set[bytes] = set()
         self.left = ROUNDS

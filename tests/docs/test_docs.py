@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import os
 import re
 import shlex
 import subprocess
@@ -35,7 +36,10 @@ EXPLAINERS: dict[str, Any] = {
     "guided": cp.Guided,
     "evolution": cp.Evolution,
     "ensemble": cp.Ensemble,
+    "exact": cp.Exact,
 }
+# Exact looks into the model, and that of the pictures is a function.
+DRAWN = [page for page in EXPLAINERS if page != "exact"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,8 +57,8 @@ def examples(page: Path) -> Iterator[Example]:
     text = page.read_text(encoding="utf-8")
     for found in FENCE.finditer(text):
         language, title, code, shown = found.groups()
-        # Those are scripts; see test_night.py and test_serve_page.py.
-        if title.strip() not in THEIRS and not re.search("night_|serve_", title):
+        # Scripts have tests of their own: test_night.py, test_serve_page.py, and tests/remote.
+        if title.strip() not in THEIRS and not re.search("night_|serve_|remote_", title):
             yield Example(language, code, text.count("\n", 0, found.start(3)), shown or "")
 
 
@@ -74,7 +78,7 @@ def run(page: Path) -> None:
 
 def command(text: str) -> None:
     """Run a command of ours, in this process; its output may go to a file."""
-    line, _, output = text.replace("\\\n", " ").partition(">")
+    line, _, output = os.path.expandvars(text).replace("\\\n", " ").partition(">")
     program, *arguments = shlex.split(line)
     assert program == "counterpoint"
     with redirect_stdout(StringIO()) as printed:
@@ -127,6 +131,15 @@ def test_an_explainer_page_lists_the_parameters_and_their_defaults(page: str) ->
             assert float(listed[name]) == field.default, name
 
 
+def test_the_page_on_remote_models_lists_the_parameters_and_their_defaults() -> None:
+    listed = {row[0]: row[1] for row in rows_of_tables(DOCS / "remote.md") if len(row) == 3}
+    fields = {field.name: field for field in dataclasses.fields(cp.RemoteModel)}
+    assert fields.keys() - {"address", "protocol"} <= listed.keys()
+    for name, field in fields.items():
+        if name in listed and isinstance(field.default, int | float):
+            assert float(listed[name]) == field.default, name
+
+
 def test_the_named_settings_have_the_weights_that_are_shown() -> None:
     order = ("distance", "implausibility", "changes", "redundancy", "dispersion")
     shown = {row[0]: row[1:6] for row in rows_of_tables(DOCS / "choosing.md") if row[0].startswith("cp.")}
@@ -164,7 +177,7 @@ def test_all_explainer_pages_and_pictures_share_one_example(pictures: ModuleType
     assert names["x"] == pictures.APPLICANT
 
 
-@pytest.mark.parametrize("page", EXPLAINERS)
+@pytest.mark.parametrize("page", DRAWN)
 def test_a_picture_shows_what_its_explainer_did(page: str, pictures: ModuleType) -> None:
     assert isinstance(pictures.EXPLAINERS[page], EXPLAINERS[page])
     scene = pictures.Scene.of(pictures.EXPLAINERS[page])

@@ -9,6 +9,7 @@ from engines import LEVELS, Forest, fitted, loans, rows, same
 
 import counterpoint as cp
 from counterpoint import scale
+from model_server import serving
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")
@@ -44,6 +45,20 @@ def test_two_questions_to_one_explainer_can_be_computed_together(client):
     one, two = (scale.explain(data, explainer, k=k, id="application") for k in (1, 2))
     for k, found in zip((1, 2), dask.compute(one, two), strict=True):
         same(found, explainer.explain_frame(frame, k=k, id="application"))
+
+
+def test_workers_ask_a_remote_model_themselves(client):
+    def decide(frame):
+        if (frame["income"] == 666).any():
+            raise ValueError("a trap")
+        return np.where(frame["income"] + frame["age"] / 2 > 80, "granted", "refused")
+
+    frame = rows(60)
+    with serving(decide) as server:
+        explainer = cp.Tree().fit(cp.RemoteModel(server.v2), loans(200))
+        data = dd.from_pandas(frame, npartitions=3)
+        found = scale.explain(data, explainer, k=1, id="application").compute()
+        same(found, explainer.explain_frame(frame, k=1, id="application"))
 
 
 def test_a_large_explainer_is_sent_without_a_warning(client):

@@ -278,7 +278,7 @@ def test_a_selection_without_pairs_keeps_the_bound_that_the_docs_state(
 
 def test_only_the_settings_that_the_docs_name_have_no_terms_about_pairs() -> None:
     without = [each for each in NAMED if not each.redundancy and not each.dispersion]
-    assert without == [cp.CLOSE]
+    assert without == [cp.BALANCED, cp.CLOSE]
 
 
 def test_select_does_not_mind_rows_that_are_all_alike() -> None:
@@ -356,7 +356,11 @@ def test_implausibility_counts_what_may_not_change_too() -> None:
 def test_what_lies_on_the_way_to_a_choice_or_behind_it_comes_last() -> None:
     # The second and third go on where the first ends; the fourth goes elsewhere, at a higher price.
     finds = found(np.array([[0.2, 0.0, 0.0], [0.4, 0.0, 0.0], [0.6, 0.1, 0.0], [-1.0, 0.0, 4.0]]))
-    chosen = cp.Selection(redundancy=10.0, dispersion=0.4, repeat=True).select(TASK, finds, 2)[0].tolist()
+    chosen = (
+        cp.Selection(0.8, 1.5, 0.4, redundancy=10.0, dispersion=0.4, repeat=True)
+        .select(TASK, finds, 2)[0]
+        .tolist()
+    )
     assert sorted(chosen) == [0, 3]
     assert 3 not in cp.Selection(redundancy=0.0, distance=9.0, repeat=True).select(TASK, finds, 2)[0].tolist()
     assert len(cp.Selection(redundancy=10.0).select(TASK, finds, 4)[0]) == 4

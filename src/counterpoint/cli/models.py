@@ -1,4 +1,4 @@
-"""Opening a model: from a file, by what its name ends in, or from Python, as `module:object`."""
+"""Opening a model: from a file, by its name's ending, by an address, or from Python, as `module:object`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ from typing import Any
 from counterpoint._util.short_text import one_line
 from counterpoint.cli.boosters import Booster, open_lightgbm, open_xgboost
 from counterpoint.cli.errors import InputError, need
+from counterpoint.cli.remote_models import (
+    address_fingerprint,
+    is_address,
+    is_registered,
+    open_address,
+    open_registered,
+    registered_fingerprint,
+    registered_names,
+)
 from counterpoint.cli.skops_files import open_skops
 from counterpoint.cli.trial import TrialError, try_to_open
 from counterpoint.model.adapters import Network, OnnxModel, TorchModel
@@ -26,19 +35,24 @@ class Request:
     Parameters
     ----------
     text
-        A path, or `module:object`.
+        A path, the address of a server, `models:/name/version` of MLflow, or `module:object`.
     classes
         Names of the classes, for files that know only their numbers.
     trusted
         Types that a skops file may hold beyond those that skops itself trusts.
     allow_pickle
-        Whether pickle files are opened.
+        Whether pickle files, and models of MLflow, are opened.
+    batch, timeout
+        For a model on a server: rows per request, and seconds that it has for an answer. None is the default
+        of `RemoteModel`.
     """
 
     text: str
     classes: tuple[str, ...] | None = None
     trusted: tuple[str, ...] = ()
     allow_pickle: bool = False
+    batch: int | None = None
+    timeout: float | None = None
 
 
 @dataclass(frozen=True)
@@ -58,13 +72,18 @@ class Opened:
 
 def open_model(request: Request) -> Opened:
     """Open a model, or say in one sentence why not."""
+    if is_registered(request.text):
+        return _registered(request)
+    if is_address(request.text):
+        remote = open_address(request.text, request.classes, request.batch, request.timeout)
+        return Opened(remote, remote.feature_names(), None, address_fingerprint(request.text))
     path = Path(request.text)
     if path.suffix.lower() not in OPENERS and ":" in request.text and not path.exists():
         return _from_python(request)
     if not path.is_file():
         what = "is not a file" if path.exists() else "does not exist"
         what = "is a folder" if path.is_dir() else what
-        raise InputError(f"The model {path} {what}; give a file, or module:function.")
+        raise InputError(f"The model {path} {what}; give a file, an address, or module:function.")
     try:
         opener = OPENERS[path.suffix.lower()]
     except KeyError:
@@ -85,11 +104,23 @@ def open_model(request: Request) -> Opened:
         raise InputError(
             f"The model {path} cannot be opened: {why}. Save it anew, or check its ending."
         ) from error
-    if request.classes is not None and not isinstance(model, Network | Booster):
-        raise InputError(
-            f"--classes names classes of numbers, and {path} names its own; leave --classes out."
-        )
+    if not isinstance(model, Network | Booster):
+        _refuse_classes(request)
     return _described(model, checksum(path), path)
+
+
+def _registered(request: Request) -> Opened:
+    """Open a model of MLflow."""
+    _refuse_classes(request)
+    model = open_registered(request.text, request.allow_pickle)
+    return Opened(model, registered_names(model), None, registered_fingerprint(model))
+
+
+def _refuse_classes(request: Request) -> None:
+    if request.classes is not None:
+        raise InputError(
+            f"--classes names classes of numbers, and {request.text} names its own; leave --classes out."
+        )
 
 
 def reopened(request: Request) -> Any:

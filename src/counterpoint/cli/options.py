@@ -22,7 +22,10 @@ ABOUT = "Say what would have to change for decisions of a model to be different.
 
 MORE = """\
 models     .skops, .onnx, XGBoost's .json and .ubj, LightGBM's .txt, TorchScript's .pt and .ts, or
-           module:function of a module in this folder. Pickles only with --allow-pickle.
+           module:function of a module in this folder. Pickles only with --allow-pickle. On a server:
+           oip+http://HOST/v2/models/NAME, http://HOST/v1/models/NAME:predict, http://HOST/invocations; the
+           variable COUNTERPOINT_MODEL_TOKEN holds a token for it. models:/NAME/VERSION of MLflow only with
+           --allow-pickle.
 tables     .csv, .parquet, .arrow, .feather, .json (a list of records), .jsonl (one record per line)
 output     instance counts rows from 0, counterfactual from 1. Many rows are explained and saved in parts: a
            run that was stopped goes on where it was when the same command is given again. Only one run at a
@@ -72,7 +75,9 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
 def add_model(parser: argparse.ArgumentParser) -> Any:
     """Add the options about the model, its known instances, and what is wanted."""
     group = parser.add_argument_group("what to explain")
-    group.add_argument("--model", required=True, metavar="FILE", help="a model's file, or module:function")
+    group.add_argument(
+        "--model", required=True, metavar="FILE", help="a model's file or address, or module:function"
+    )
     group.add_argument("--data", required=True, type=Path, metavar="TABLE", help="the known instances")
     group.add_argument("--target", metavar="COLUMN", help="the label in the tables, which is no feature")
     group.add_argument("--drop", action="append", default=[], metavar="A,B", help="columns to leave out")
@@ -90,6 +95,12 @@ def add_model(parser: argparse.ArgumentParser) -> Any:
     )
     group.add_argument(
         "--allow-pickle", action="store_true", help="open pickles: they can run any code, so know who made it"
+    )
+    group.add_argument(
+        "--model-batch", type=int, metavar="N", help="rows per request to a model on a server (1000)"
+    )
+    group.add_argument(
+        "--model-timeout", type=float, metavar="N", help="seconds that such a server has for an answer (30)"
     )
     return group
 
@@ -202,7 +213,14 @@ def job_of(options: argparse.Namespace) -> Job:
         options.seed,
     )
     return Job(
-        Request(options.model, classes, tuple(options.trust), options.allow_pickle),
+        Request(
+            options.model,
+            classes,
+            tuple(options.trust),
+            options.allow_pickle,
+            options.model_batch,
+            options.model_timeout,
+        ),
         options.data,
         options.row or Path(options.rows),
         question,

@@ -26,11 +26,14 @@ from counterpoint.explainers.framing import explain_frame, frame_schema, frames_
 from counterpoint.explainers.parallel import check_jobs, explain_in_parallel
 from counterpoint.explainers.relaxing import relax
 from counterpoint.explainers.run import IncompleteError, Run, Settings
+from counterpoint.explainers.widening import ranges_of
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
+from counterpoint.explanation.ranges import Ranges
 from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.model.follows import Function
 from counterpoint.model.representation import Sight, Through
+from counterpoint.search.margin import Margin
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Rule, Search, Task
 from counterpoint.search.why import Why
@@ -191,6 +194,7 @@ class Explainer(ABC):
         max_changes: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
+        margin: Margin | float | None = None,
         immutable: Iterable[Any] | None = None,
         ranges: Mapping[Any, Sequence[Any]] | None = None,
         increase: Iterable[Any] | None = None,
@@ -215,6 +219,9 @@ class Explainer(ABC):
             The most rows to give to the model; then the best found so far is returned.
         max_seconds
             After this many seconds the model is not asked again, and the best found so far is returned.
+        margin
+            How far from the boundary answers must be, so that they still hold when the model is trained
+            again: `SAFE`, your own `Margin`, or the least probability of the wanted decision.
         immutable, ranges, increase, decrease, costs, max_change
             What this person may change, for tables. Each replaces what `fit` was given under the same name;
             None leaves it as fitted. Nothing is learned again.
@@ -232,7 +239,7 @@ class Explainer(ABC):
         )
         instance = instance.with_problems(fitted.problems_of(limits, lambda schema: schema.read_one(x)))
         instance.valid("x")
-        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits)
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits, margin)
         try:
             return self._explain(instance, settings, False)[0]
         except IncompleteError as error:
@@ -247,6 +254,7 @@ class Explainer(ABC):
         max_changes: int | None = None,
         max_rows: int | None = None,
         max_seconds: float | None = None,
+        margin: Margin | float | None = None,
         immutable: Iterable[Any] | None = None,
         ranges: Mapping[Any, Sequence[Any]] | Sequence[Any] | None = None,
         increase: Iterable[Any] | None = None,
@@ -292,7 +300,7 @@ class Explainer(ABC):
         instances = instances.with_problems(fitted.problems_of(limits, lambda schema: schema.read(X)))
         if invalid == "raise":
             instances.valid()
-        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits)
+        settings = Settings.of(fitted, k, target, max_changes, max_rows, max_seconds, limits, margin)
         if jobs == 1:
             return self._explain(instances, settings, progress)
         return explain_in_parallel(self, instances, settings, progress, jobs)
@@ -414,6 +422,44 @@ class Explainer(ABC):
     ) -> Relaxation | None:
         """Ask a question again, with fewer constraints."""
         return relax(self, explanation, settings, keep, max_seconds)
+
+    def ranges(
+        self,
+        explanations: Sequence[Explanation],
+        *,
+        target: Any = None,
+        max_seconds: float | None = None,
+    ) -> list[Ranges]:
+        """Find how far the changed values of answers can move: `Explanation.ranges`, for those from JSON.
+
+        Parameters
+        ----------
+        explanations
+            Answers of this explainer, all for the same target.
+        target
+            As it was given to `explain`; one that names classes or a probability may be left out.
+        max_seconds
+            After this many seconds, what is known so far is returned.
+        """
+        answers = list(explanations)
+        if not answers:
+            return []
+        if target is None:
+            target = answers[0].probability or list(answers[0].classes) or None
+        settings = Settings.of(self._fitted(), answers[0].k, target, None, None, None)
+        for each in answers:
+            if str(settings.target) != each.target:
+                raise ValueError(
+                    f"The target of the explanation is {each.target}, got {target!r}. Give target as it was "
+                    f"given to explain."
+                )
+        return self.ask_ranges(answers, settings, max_seconds)
+
+    def ask_ranges(
+        self, explanations: Sequence[Explanation], settings: Settings, max_seconds: float | None
+    ) -> list[Ranges]:
+        """Find how far the changed values of answers can move."""
+        return ranges_of(self, explanations, settings, max_seconds)
 
     def app(self, **options: Any) -> Any:
         """Make a web service of this explainer: an ASGI application to run or to mount, for tables.

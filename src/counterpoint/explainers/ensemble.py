@@ -21,7 +21,7 @@ from counterpoint.search.actions import action_ids, cheapest_actions, holds_anot
 from counterpoint.search.engine import Lockstep, step
 from counterpoint.search.polish import Polish, stretch
 from counterpoint.search.pool import Asking, Finds, Pool
-from counterpoint.search.settle import settle, undone
+from counterpoint.search.settle import ROUNDS, settle, undone
 from counterpoint.search.surrogate import Surrogate
 from counterpoint.search.task import WIDE, Question, Search, Task
 from counterpoint.search.why import Why
@@ -257,6 +257,8 @@ class Ensemble(Explainer):
     def _settle(self, task: Task, pool: Pool) -> Asking:
         """Settle the finds that are likely to be chosen, and others where that leaves too few."""
         for turn in range(SETTLING):
+            if turn == 1:
+                yield from self._search_elsewhere(task, pool)
             finds = pool.finds()
             left = finds.take(np.flatnonzero(~finds.settled))
             enough = np.bincount(finds.instance[finds.settled], minlength=len(task)) >= task.k
@@ -265,13 +267,23 @@ class Ensemble(Explainer):
                 return
             left = left.take(self._shortest(task, left))
             chosen = np.concatenate(self.selection.select(task, left, _finalists(task, turn)))
-            pool.add(self._settled(task, pool, left.take(chosen)), "Polish")
+            pool.add(self._settled(task, pool, left.take(chosen), ROUNDS << turn), "Polish")
             yield from pool.finish()
 
-    def _settled(self, task: Task, pool: Pool, finds: Finds) -> Search:
+    def _settled(self, task: Task, pool: Pool, finds: Finds, rounds: int) -> Search:
         """Settle some finds, and let the pool know."""
         polished = pool.derived(finds.finders, "polished")
-        pool.settle(*(yield from settle(task, finds.rows, finds.instance, polished)))
+        pool.settle(*(yield from settle(task, finds.rows, finds.instance, polished, rounds)))
+
+    def _search_elsewhere(self, task: Task, pool: Pool) -> Asking:
+        """Search for other actions where too few are ready and all of them change the same feature."""
+        if self.fallback is None or task.k == 1:
+            return
+        finds = pool.finds()
+        for instances, features in _elsewhere(task, finds.take(self._ready(task, finds))):
+            narrow = task.narrow(task.known, features, task.stream)
+            pool.add(self._help(narrow, pool, instances), type(self.fallback).__name__)
+        yield from pool.finish()
 
     def _help(self, task: Task, pool: Pool, instances: Indices) -> Search:
         """Search further for instances of which few counterfactuals were found, and polish what there is."""
@@ -295,6 +307,19 @@ class Ensemble(Explainer):
         if self.selection.wants_ends:
             stretched = pool.derived(finds.finders, "stretched")
             pool.add(stretch(task, finds.rows, finds.instance, stretched), "Stretch")
+
+
+def _elsewhere(task: Task, ready: Finds) -> list[tuple[Indices, Indices]]:
+    """Group instances of which fewer than k finds are ready by the features that not all of these change."""
+    counts = np.bincount(ready.instance, minlength=len(task))
+    times = np.zeros(task.x.shape, dtype=np.intp)
+    np.add.at(times, ready.instance, task.changed(ready.rows, ready.instance))
+    others = task.free & (times < counts[:, None])
+    groups: dict[bytes, list[int]] = {}
+    for instance in np.flatnonzero((counts > 0) & (counts < task.k)).tolist():
+        if others[instance].any() and not others[instance][task.features].all():
+            groups.setdefault(others[instance].tobytes(), []).append(instance)
+    return [(np.array(each), np.flatnonzero(others[each[0]])) for each in groups.values()]
 
 
 def _finalists(task: Task, turn: int) -> int:

@@ -25,6 +25,7 @@ from counterpoint.model.blackbox import BlackBox
 from counterpoint.model.follows import Follows, Function
 from counterpoint.model.representation import Direct, Through, View
 from counterpoint.model.target import Target
+from counterpoint.model.trees import Structure, UnreadableError
 from counterpoint.search.task import Rule, Task
 
 T = TypeVar("T")
@@ -216,6 +217,12 @@ class Fitted:
 
         return replace(self, blackbox=blackbox, known=self.known.once(("probability", classes), labelled))
 
+    def structure(self) -> Structure:
+        """Read the trees of the model, once; raise `UnreadableError` if it is not made of trees."""
+        if self.view.latent is not self.schema:
+            raise UnreadableError("it decides about images or series")
+        return self.blackbox.structure(self.known.schema, self.known.rows).reading(self.schema)
+
     def task(
         self,
         rows: Rows,
@@ -237,7 +244,16 @@ class Fitted:
             max_changes=max_changes,
             stream=stream,
             costs=self._once("costs", lambda: self.constrained.costs),
+            has_scores=self._has_scores(target, decisions),
+            read_trees=self.structure,
         )
+
+    def _has_scores(self, target: Target, decisions: Labels) -> bool:
+        """Tell whether the model's scores can guide a search: they may not depend on the batch."""
+        if target.test is not None or not self.blackbox.has_steady_scores or not len(decisions):
+            return False
+        wanted = target.among(self.blackbox.classes(), decisions[0])
+        return bool(wanted.any() and not wanted.all())
 
     def read_target(self, target: Any) -> Target:
         """Read what the user says counts as a different decision."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from counterpoint.data.types import Indices, Mask, Rows
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.search.grouped import nearest, smallest
+from counterpoint.search.scan import scan
 from counterpoint.search.single_changes import Singles
 from counterpoint.search.surrogate import Surrogate
 from counterpoint.search.task import Question, Search, Task
@@ -20,6 +21,9 @@ RATES = (1.0, 4.0, 16.0)
 
 # The shares of the pairs that are tried with the values of each rate.
 SHARES = (0.7, 0.15, 0.15)
+
+# The scores of all single changes are asked for if at most this many features may change.
+SCANNED = 40
 
 
 @dataclass
@@ -61,6 +65,20 @@ class Guided(Explainer):
 
     def search(self, task: Task) -> Search:
         """Ask about the actions of one feature, then about pairs of those that do not flip."""
+        if task.has_scores and len(task.features) <= SCANNED:
+            yield from self._by_scores(task)
+        else:
+            yield from self._by_surrogate(task)
+
+    def _by_scores(self, task: Task) -> Search:
+        """Ask about what the scores of all single changes promise."""
+        scanned = yield from scan(task, self.bins)
+        parts = [scanned.alone()]
+        if task.max_changes != 1:
+            parts += [scanned.pairs(task.affordable(self.candidates // 2)), scanned.combined()]
+        yield Question(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+    def _by_surrogate(self, task: Task) -> Search:
         suggested = _Suggested.of(task, self.bins, task.affordable(self.singles))
         flips = task.flips((yield suggested.alone(task)))
         if task.max_changes != 1:

@@ -19,12 +19,14 @@ from counterpoint.explainers.fitting import Fitted
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
 from counterpoint.explanation.nearest_miss import NearestMiss
+from counterpoint.explanation.ranges import Ranges
 from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.explanation.shortfall import Shortfall
 from counterpoint.model.representation import Sight
 from counterpoint.model.target import Target
 from counterpoint.search.edges import Found, keep_off_edges
 from counterpoint.search.engine import Budget, label, run
+from counterpoint.search.margin import Margin
 from counterpoint.search.misses import Miss, Missing, nearest_misses
 from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Question, Rule, Task
@@ -44,6 +46,7 @@ class Settings:
     max_changes: int | None
     budget: Budget
     limits: tuple[Limits, ...] = ()  # the constraints of each instance; () if all are as fitted
+    margin: Margin | None = None
 
     @classmethod
     def of(
@@ -55,6 +58,7 @@ class Settings:
         max_rows: int | None,
         max_seconds: float | None,
         limits: Sequence[Limits] = (),
+        margin: Any = None,
     ) -> Settings:
         """Check what was asked for."""
         for name, value in {"k": k, "max_changes": max_changes, "max_rows": max_rows}.items():
@@ -70,7 +74,13 @@ class Settings:
             raise ValueError(f"max_seconds must be positive, got {max_seconds}.")
         deadline = None if max_seconds is None else monotonic() + max_seconds
         budget, own = Budget(max_rows, deadline), any(not each.is_empty for each in limits)
-        return cls(int(k), fitted.read_target(target), max_changes, budget, tuple(limits) if own else ())
+        asked = fitted.read_target(target)
+        read = Margin.read(margin)
+        if read is not None and asked.probability is not None:
+            raise ValueError(
+                f"Give either margin or {asked.probability!r} as the target, which is a margin itself."
+            )
+        return cls(int(k), asked, max_changes, budget, tuple(limits) if own else (), read)
 
 
 class IncompleteError(RuntimeError):
@@ -137,10 +147,16 @@ class Method(Protocol):
         """Find the fewest constraints whose release gives an answer."""
         ...
 
+    def ask_ranges(
+        self, explanations: Sequence[Explanation], settings: Settings, max_seconds: float | None
+    ) -> list[Ranges]:
+        """Find how far the changed values of answers can move."""
+        ...
+
 
 @dataclass(frozen=True)
 class Asked:
-    """Who was asked what, for an explanation to ask again with fewer constraints."""
+    """Who was asked what, for an explanation to ask again."""
 
     method: Method
     settings: Settings
@@ -150,6 +166,10 @@ class Asked:
     ) -> Relaxation | None:
         """Ask again, with fewer constraints."""
         return self.method.ask_relaxed(explanation, self.settings, keep, max_seconds)
+
+    def ranges(self, explanations: Sequence[Explanation], max_seconds: float | None) -> list[Ranges]:
+        """Ask how far the changed values of answers can move."""
+        return self.method.ask_ranges(explanations, self.settings, max_seconds)
 
 
 class Run:
@@ -255,7 +275,12 @@ class Run:
         follow = None
         if fitted.follows is not None:
             follow = fitted.follows.about(fitted.view, self._instances, group, fitted.constrained)
-        return task, Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys, follow)
+        holds = (
+            None if settings.margin is None else partial(settings.margin.holds, task, self._blackbox, group)
+        )
+        pool = Pool(task, settings.budget.less(2 * settings.k), self._rows_left, obeys, follow, holds)
+        pool.places = group
+        return task, pool
 
     def _rows_left(self) -> float:
         """Estimate how many rows per instance can still be tried: all groups share the time."""
@@ -314,9 +339,14 @@ class Run:
                 distance=distance[order],
                 cost=None if cost is None else cost[order],
                 shortfall=self._shortfall(
-                    len(places), len(finds.indices(instance)), asked, pool.stopped.get(instance)
+                    len(places),
+                    len(finds.indices(instance)),
+                    asked,
+                    pool.stopped.get(instance),
+                    int(pool.unsafe[instance]),
                 ),
                 nearest_miss=self._miss(place),
+                bound=pool.bounds.get(instance),
                 model_calls=1 + int(pool.calls[instance] + (found.checks[instance] > 0)),
                 model_rows=1 + asked + int(found.checks[instance]),
             )
@@ -366,13 +396,17 @@ class Run:
         shortfall = Shortfall(self._settings.k, 0, why, target=str(self._settings.target))
         self._done[place] = self._explanation(place, self._instances.cells[:0], none, shortfall=shortfall)
 
-    def _shortfall(self, found: int, seen: int, asked: int, stopped: Why | None) -> Shortfall | None:
+    def _shortfall(
+        self, found: int, seen: int, asked: int, stopped: Why | None, unsafe: int
+    ) -> Shortfall | None:
         """Tell why there are fewer than k, if there are."""
         k, why, count = self._settings.k, stopped or Why.NOT_FOUND, asked
         if found == k:
             return None
         if stopped is None and found < min(k, seen):
             why, count = self._method.leaves_out, seen
+        elif stopped is None and unsafe:
+            why, count = Why.UNSAFE, unsafe
         elif stopped is None and not asked:
             why = Why.NOT_ALLOWED
         elif stopped is Why.MAX_ROWS:

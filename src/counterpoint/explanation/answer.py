@@ -13,15 +13,21 @@ from counterpoint.data.limits import AS_FITTED, Limits
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Labels, Row, Rows
 from counterpoint.explanation.nearest_miss import NearestMiss
+from counterpoint.explanation.ranges import Ranges
 from counterpoint.explanation.shortfall import Shortfall
 from counterpoint.model.target import Probability
+from counterpoint.search.bound import Bound
 
 
 class Asked(Protocol):
-    """Asks a question again, with fewer constraints."""
+    """Asks a question again."""
 
     def relax(self, explanation: Any, keep: Iterable[Any], max_seconds: float | None) -> Any:
         """Find the fewest constraints whose release gives an answer."""
+        ...
+
+    def ranges(self, explanations: Any, max_seconds: float | None) -> list[Ranges]:
+        """Find how far the changed values of answers can move."""
         ...
 
 
@@ -48,6 +54,8 @@ class Answer:
     nearest_miss: NearestMiss | None = None
     cost: NDArray[np.float64] | None = None
     limits: Limits = AS_FITTED
+    bound: Bound | None = None
+    widened: Ranges | None = None
     _asked: Asked | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from counterpoint.data.distance import changed
 from counterpoint.data.types import Labels
 from counterpoint.explanation.answer import Answer
 from counterpoint.explanation.json_format import Document
+from counterpoint.explanation.ranges import Ranges
 from counterpoint.explanation.relaxation import Relaxation
 from counterpoint.search.actions import directions
 from counterpoint.show import cards, plots, wording
@@ -31,6 +32,14 @@ class Relaxing(Protocol):
 
     def relax(self, explanation: Explanation, **options: Any) -> Relaxation | None:
         """Find the fewest constraints whose release gives an answer."""
+        ...
+
+
+class Widening(Protocol):
+    """An explainer, as far as it is used here."""
+
+    def ranges(self, explanations: Any, **options: Any) -> list[Ranges]:
+        """Find how far the changed values of answers can move."""
         ...
 
 
@@ -80,6 +89,10 @@ class Explanation(Answer):
         What the changes of each cost, if costs were given: its distance from x, weighed by them.
     limits
         The constraints given with the question, in place of those given to `fit`; not written to JSON.
+    bound
+        What is proven about how near a counterfactual can be, if it was found by `Exact`.
+    widened
+        How far values can move, once `ranges` was called: it is then part of JSON and reports.
 
     Examples
     --------
@@ -239,6 +252,47 @@ class Explanation(Answer):
         found: Relaxation | None = self._asked.relax(self, keep, max_seconds)
         return found
 
+    def ranges(
+        self, explainer: Widening | None = None, *, target: Any = None, max_seconds: float | None = None
+    ) -> Ranges:
+        """Find how far each changed value can move while the counterfactual still is one.
+
+        Each range is about one feature; all other values are as in the counterfactual, and the constraints
+        hold. Of models made of trees, one value between any two thresholds is tried, so the range is certain.
+        Of others, some values are tried and the edge is narrowed down by bisecting: the range says at how
+        many values it was checked. Of categories, each is tried.
+
+        The result is kept as `widened`, and is then part of JSON and of reports.
+
+        Parameters
+        ----------
+        explainer
+            The explainer of an answer that was read from JSON or a pickle; others know theirs.
+        target
+            With an explainer, as it was given to `explain`; a target of classes may be left out.
+        max_seconds
+            After this many seconds, what is known so far is returned.
+
+        Examples
+        --------
+        >>> import counterpoint as cp
+        >>> X = pd.DataFrame({"hours": range(20, 60), "age": range(20, 60)})
+        >>> explainer = cp.Neighbours().fit(lambda X: X["hours"] >= 45, X, immutable=["age"])
+        >>> print(explainer.explain({"hours": 40, "age": 30}, k=1).ranges())
+        1: hours at least 45 (checked at 17 points)
+        """
+        if explainer is not None:
+            (found,) = explainer.ranges([self], target=target, max_seconds=max_seconds)
+        elif self._asked is None:
+            raise ValueError(
+                "This explanation does not know its explainer, because it was read from JSON, copied or "
+                "built by hand. Give the fitted explainer: explanation.ranges(explainer)."
+            )
+        else:
+            (found,) = self._asked.ranges([self], max_seconds)
+        object.__setattr__(self, "widened", found)
+        return found
+
     def to_json(self) -> str:
         """Write everything except the model as JSON; `from_json` reads it back."""
         index = pd.RangeIndex(1)
@@ -263,6 +317,8 @@ class Explanation(Answer):
     def _note(self) -> str:
         """Why there are fewer than k, what came nearest if there is none, and what to know of the answers."""
         parts = [str(part) for part in (self.shortfall, self.nearest_miss) if part is not None]
+        if self.bound is not None and len(self):
+            parts.append(wording.bound_text(self.bound.gap, self.cost is not None))
         if len(self) and (self.may_hold_needless or self.schema.form.shape):
             parts.append(wording.UNCHECKED)
         elif not self.schema.form.shape and (different := len(set(self.actions))) < len(self):

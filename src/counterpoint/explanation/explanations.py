@@ -20,6 +20,7 @@ from counterpoint.data.tables import TableFormat
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.joining import join, recode
 from counterpoint.explanation.json_format import Document
+from counterpoint.explanation.ranges import Ranges
 from counterpoint.explanation.shortfall import total
 from counterpoint.explanation.stacked import Stack
 from counterpoint.show import cards, wording
@@ -156,6 +157,24 @@ class Explanations(Sequence[Explanation]):
         table.insert(0, "instance", self._labels(np.array([place for place, _ in pairs], dtype=np.intp)))
         return table
 
+    def ranges(
+        self, explainer: Any = None, *, target: Any = None, max_seconds: float | None = None
+    ) -> list[Ranges]:
+        """Find how far the changed values of all answers can move, as `Explanation.ranges` does, together."""
+        known = [item._asked for item in self._items if item._asked is not None]
+        if explainer is not None:
+            found = explainer.ranges(self._items, target=target, max_seconds=max_seconds)
+        elif len(known) < len(self._items):
+            raise ValueError(
+                "These explanations do not know their explainer, because they were read from JSON, copied or "
+                "built by hand. Give the fitted explainer: explanations.ranges(explainer)."
+            )
+        else:
+            found = known[0].ranges(self._items, max_seconds) if known else []
+        for item, each in zip(self._items, found, strict=True):
+            object.__setattr__(item, "widened", each)
+        return list(found)
+
     def to_json(self) -> str:
         """Write everything except the model as JSON; `from_json` reads it back.
 
@@ -215,6 +234,7 @@ def _joined(items: Sequence[Explanation]) -> tuple[Schema, tuple[Explanation, ..
             row=recode(item.row, item.schema, schema),
             rows=recode(item.rows, item.schema, schema),
             nearest_miss=item.nearest_miss and item.nearest_miss.recoded(schema),
+            widened=item.widened and replace(item.widened, schema=schema),
         )
         for item in items
     )

@@ -17,12 +17,14 @@ from counterpoint.data.problems import Problem
 from counterpoint.data.schema import Schema
 from counterpoint.data.stored import check_codes
 from counterpoint.data.types import Labels, Row, Rows
+from counterpoint.explanation import ranges
 from counterpoint.explanation.answer import Answer
 from counterpoint.explanation.nearest_miss import NearestMiss
 from counterpoint.explanation.shortfall import Shortfall
 from counterpoint.explanation.stacked import Stack
 from counterpoint.model.scores import ScoreKind, Standing
 from counterpoint.model.target import Probability
+from counterpoint.search.bound import Bound
 from counterpoint.search.why import Why
 
 A = TypeVar("A", bound=Answer)
@@ -157,7 +159,22 @@ def _own_to_plain(answer: Answer) -> dict[str, Any]:
         "probability": _probability_to_plain(answer.probability),
         "nearest_miss": _miss_to_plain(answer.nearest_miss),
         **({} if answer.cost is None else {"cost": storage.numbers_to_plain(answer.cost)}),
+        **({} if answer.bound is None else {"bound": _bound_to_plain(answer.bound)}),
+        **({} if answer.widened is None else {"ranges": ranges.to_plain(answer.widened)}),
     }
+
+
+def _bound_to_plain(bound: Bound) -> list[Any]:
+    ends = storage.numbers_to_plain(np.array([bound.lower, bound.best]))
+    return [ends, bound.is_proven, bound.seconds]
+
+
+def _bound_from_plain(plain: list[Any] | None) -> Bound | None:
+    if plain is None:
+        return None
+    ends, _, seconds = plain
+    lower, best = storage.numbers_from_plain(ends).tolist()
+    return Bound(lower, best, float(seconds))
 
 
 def _miss_to_plain(miss: NearestMiss | None) -> dict[str, Any] | None:
@@ -241,6 +258,8 @@ def _answers_from_plain(plain: dict[str, Any], schema: Schema, kind: type[A]) ->
             may_hold_needless=bool(own.get("may_hold_needless", False)),
             probability=_probability_from_plain(own.get("probability")),
             nearest_miss=_miss_from_plain(own.get("nearest_miss"), schema, x[i]),
+            bound=_bound_from_plain(own.get("bound")),
+            widened=None if "ranges" not in own else ranges.from_plain(own["ranges"], schema),
             cost=storage.numbers_from_plain(own["cost"]) if "cost" in own else None,
         )
 

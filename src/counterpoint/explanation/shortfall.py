@@ -20,7 +20,7 @@ class Shortfall:
         Why there are no more.
     count
         How many candidates were tried. If the selection left some out, how many were found; if ``max_rows``
-        ended the search, that limit.
+        ended the search, that limit; if a margin left some out, how many.
     target
         What was wanted, in words.
 
@@ -88,12 +88,16 @@ class Reason:
         """The reason in words."""
         count = f"{self.low:,}" if self.low == self.high else f"{self.low:,} to {self.high:,}"
         rest = "none" if self.is_empty else "no others"
+        proven = "none exists" if self.is_empty else "every other holds all changes of one of these"
         return {
             Why.ALREADY: f"the model already gives {self.target}",
             Why.NOT_FOUND: f"{rest} found among {count} candidate{'s' * (self.high != 1)}",
             Why.NOT_WORTH_IT: f"the selection finds {rest} of {count} worth their cost",
             Why.NEEDLESS: f"the others of {count} found hold needless changes or hardly differ",
             Why.NOT_ALLOWED: "the constraints leave nothing to try",
+            Why.UNSAFE: f"all {count} that flip{'' if self.is_empty else ' besides'} are nearer the boundary "
+            f"than the margin allows",
+            Why.PROVEN: f"it is proven that {proven}",
             Why.MAX_ROWS: f"the limit of {count} model row{'s' * (self.high != 1)} was reached",
             Why.MAX_SECONDS: "the time limit was reached",
         }[self.why]

@@ -14,6 +14,8 @@ from counterpoint.data.known import Population
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Labels, Row, Rows
 from counterpoint.metrics.measures import as_set, measure, nearest_alike
+from counterpoint.model.adapters import ask
+from counterpoint.model.adapters.probability import ClassProbability
 from counterpoint.model.target import Target
 
 
@@ -46,11 +48,19 @@ class _Explainer(Protocol):
 
     @property
     def fitted_(self) -> _Fitted: ...
-    def explain_many(self, X: Any, *, k: int, target: Any, progress: bool) -> Sequence[_Answer]: ...
+    def explain_many(
+        self, X: Any, *, k: int, target: Any, margin: Any = None, progress: bool
+    ) -> Sequence[_Answer]: ...
 
 
 def evaluate(
-    explainer: _Explainer, X_test: Any, k: int | Sequence[int] = 5, *, target: Any = None
+    explainer: _Explainer,
+    X_test: Any,
+    k: int | Sequence[int] = 5,
+    *,
+    target: Any = None,
+    others: Sequence[Any] = (),
+    margin: Any = None,
 ) -> pd.DataFrame:
     """Explain instances and compute the mean of each measure over them, for one k or several.
 
@@ -67,11 +77,16 @@ def evaluate(
         How many counterfactuals per instance; each of several values gives one row.
     target
         What counts as a different decision, as in `explain`.
+    others
+        Other models, such as this one trained again on other samples. The column survival is then the share
+        of counterfactuals that these models decide as wanted too, on average over models and instances.
+    margin
+        How far from the boundary answers must be, as in `explain`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per k, with the columns k, instances, and the ten measures.
+        One row per k, with the columns k, instances, the ten measures, and survival if there are others.
 
     Examples
     --------
@@ -88,14 +103,21 @@ def evaluate(
             "evaluate is for tables; for images and series, see `counterpoint study images --help`."
         )
     wanted = explainer.fitted_.read_target(target)
+    if callable(others) or not isinstance(others, Sequence):
+        raise TypeError(f"others must be a list of models, got {others!r}.")
     several = [k] if isinstance(k, int | np.integer) else list(k)
-    return pd.DataFrame([_evaluate_one(explainer, X_test, int(each), target, wanted) for each in several])
+    asked = {"target": target} if margin is None else {"target": target, "margin": margin}
+    return pd.DataFrame(
+        [_evaluate_one(explainer, X_test, int(each), asked, wanted, others) for each in several]
+    )
 
 
-def _evaluate_one(explainer: _Explainer, X: Any, k: int, target: Any, wanted: Target) -> dict[str, float]:
+def _evaluate_one(
+    explainer: _Explainer, X: Any, k: int, asked: dict[str, Any], wanted: Target, others: Sequence[Any]
+) -> dict[str, float]:
     """Compute one row of `evaluate`'s result."""
     start = perf_counter()
-    answers = explainer.explain_many(X, k=k, target=target, progress=False)
+    answers = explainer.explain_many(X, k=k, progress=False, **asked)
     seconds = perf_counter() - start
     if not len(answers):
         raise ValueError("X_test must hold at least one instance, got an empty table.")
@@ -113,10 +135,34 @@ def _evaluate_one(explainer: _Explainer, X: Any, k: int, target: Any, wanted: Ta
             alike=alike,
             runtime=seconds / len(answers),
         )
-        for answer, alike in zip(answers, explain_alike(explainer, answers, k, target, wanted), strict=True)
+        for answer, alike in zip(
+            answers, explain_alike(explainer, answers, k, asked["target"], wanted), strict=True
+        )
     ]
     means = pd.DataFrame([asdict(each) for each in measures]).mean()
-    return {"k": k, "instances": len(answers), **means}
+    line = {"k": k, "instances": len(answers), **means}
+    return line | {"survival": survival(answers, schema, others, wanted)} if others else line
+
+
+def survival(answers: Sequence[_Answer], schema: Schema, others: Sequence[Any], wanted: Target) -> float:
+    """Measure the share of counterfactuals that other models decide as wanted too. More is better.
+
+    It is the mean over instances that have any; NaN if none has.
+    """
+    found = [answer for answer in answers if len(answer.rows)]
+    if not found:
+        return np.nan
+    rows = np.concatenate([answer.rows for answer in found])
+    table, ends = schema.decode(rows), np.cumsum([len(answer.rows) for answer in found])[:-1]
+    shares = []
+    for other in others:
+        if wanted.probability is not None:
+            other = ClassProbability(other, wanted.probability.classes).check()
+        labels = np.split(np.asarray(ask(other, table)(table)), ends)
+        shares += [
+            wanted.flips(part, answer.decision).mean() for part, answer in zip(labels, found, strict=True)
+        ]
+    return float(np.mean(shares))
 
 
 def explain_alike(

@@ -12,12 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint.data.schema import Schema
 from counterpoint.data.types import Indices, Labels, Rows
 from counterpoint.model.adapters import adapting, ask
 from counterpoint.model.adapters.probability import ClassProbability
+from counterpoint.model.errors import ModelError as ModelError
 from counterpoint.model.representation import Instances, View
 from counterpoint.model.scores import ScoreKind, Scores
 from counterpoint.model.tree_models import is_made_of_trees
+from counterpoint.model.trees import Structure, UnreadableError, read_structure
 
 # A question is split into calls with at most this many rows and cells.
 MAX_ROWS = 100_000
@@ -26,17 +29,6 @@ MAX_CELLS = 50_000_000
 # To see whether a model's scores depend on the batch, it gets a batch of this size, and this many rows alone.
 BATCH = 64
 PROBES = 16
-
-
-class ModelError(RuntimeError):
-    """The user's model failed, or returned something that cannot be labels.
-
-    `position` is the index, within the question, of the first row that it fails on, if known.
-    """
-
-    def __init__(self, message: str, position: int | None = None) -> None:
-        super().__init__(message)
-        self.position = position
 
 
 @dataclass
@@ -84,14 +76,15 @@ class BlackBox:
         self.count = Count()
         self._ever = Count()  # includes other runs, to know how fast the model is
         self.is_steady = is_made_of_trees(_owner(model))  # no row depends on the others in its batch
+        self._structure: list[Structure | UnreadableError] = []  # read when asked for, shared by all runs
         self._depends: dict[str, bool] = {}  # filled in when known, shared by all runs
         self._good: tuple[Rows, Indices] | None = None
         self._about = Instances(np.empty((0, 0)), np.empty((0, 0)))
         self.opener: Callable[[], Any] | None = None  # opens the model in other processes
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the model if other processes can open it."""
-        state = dict(self.__dict__)
+        """Leave out the model if other processes can open it, and what was read of it."""
+        state = dict(self.__dict__) | {"_structure": []}
         if self.opener is not None:
             state["_ask"] = adapting(self._ask)
             del state["model"]
@@ -130,6 +123,21 @@ class BlackBox:
         box.count, box._ever, box._depends, box._good = Count(), Count(), {}, None
         return box
 
+    def structure(self, schema: Schema, known: Rows) -> Structure:
+        """Read the trees of the model, once; raise `UnreadableError` if it is not made of trees.
+
+        `schema` tells what rows are, and `known` holds some. The model is not asked.
+        """
+        if not self._structure:
+            try:
+                self._structure.append(read_structure(self.model, schema, known))
+            except UnreadableError as error:
+                self._structure.append(error)
+        (read,) = self._structure
+        if isinstance(read, UnreadableError):
+            raise read
+        return read
+
     def scores(self, rows: Rows, instance: Indices) -> NDArray[Any] | None:
         """Return the scores by which the model decides about rows; None if it has none.
 
@@ -155,6 +163,13 @@ class BlackBox:
                     return None
                 return Scores.of(numbers, np.asarray(classes).tolist(), kind)
         return None
+
+    @property
+    def has_steady_scores(self) -> bool:
+        """Whether the model gives scores of its classes that do not depend on the batch."""
+        owner = _owner(self.model)
+        classes = np.asarray(getattr(owner, "classes_", None))
+        return callable(getattr(owner, "predict_proba", None)) and classes.ndim == 1 and self.is_steady
 
     def _numbers(self, method: Callable[[Any], Any], rows: Rows, instance: Indices) -> NDArray[Any] | None:
         """Ask the model for numbers; None if it fails: predict is what counts."""
@@ -196,7 +211,7 @@ class BlackBox:
 
     def classes(self) -> list[Any]:
         """List the classes that the model itself names, if any."""
-        named = getattr(self.model, "classes_", None)
+        named = getattr(_owner(self.model), "classes_", None)
         return [] if named is None or np.ndim(named) != 1 else np.asarray(named).tolist()
 
     def _call(self, rows: Rows, instance: Indices) -> Labels:
@@ -205,6 +220,8 @@ class BlackBox:
         started = monotonic()
         try:
             output = self._ask(table)
+        except ModelError:
+            raise  # an adapter has said all there is to say
         except Exception as error:
             text = f"{type(error).__name__}: {error}".rstrip(". ")
             raise ModelError(f"The model raised {text}. It was given {self._given(len(rows))}.") from error

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from counterpoint.data.types import Mask, Row
 
+# Smaller probabilities count as this one.
+SMALLEST = 1e-4
+
 
 class ScoreKind(StrEnum):
     """What a score is."""
@@ -80,6 +83,20 @@ class Scores:
     def margins(self, wanted: Mask) -> Row:
         """Compute by how much the best wanted class leads; negative where another does."""
         return np.asarray(self.numbers[:, wanted].max(axis=1) - self.numbers[:, ~wanted].max(axis=1))
+
+    def leads(self, wanted: Mask) -> Row:
+        """Compute margins in log-odds, in which the effects of several changes come closest to a sum.
+
+        Examples
+        --------
+        >>> scores = Scores(np.array([[0.5, 0.5], [0.1, 0.9]]), ("no", "yes"), ScoreKind.PROBABILITY)
+        >>> scores.leads(np.array([False, True])).round(1)
+        array([0. , 2.2])
+        """
+        if self.kind is not ScoreKind.PROBABILITY:
+            return self.margins(wanted)
+        best, rival = self.numbers[:, wanted].max(axis=1), self.numbers[:, ~wanted].max(axis=1)
+        return np.asarray(np.log(np.maximum(best, SMALLEST)) - np.log(np.maximum(rival, SMALLEST)))
 
     def standing(self, index: int, wanted: Mask) -> Standing:
         """Tell how one row stands."""

@@ -59,6 +59,12 @@ class One:
     relaxation: Relaxation | None = None
 
     @property
+    def ranges(self) -> list[str]:
+        """How far values can move, in words, if `Explanation.ranges` was called."""
+        widened = self.explanation.widened
+        return [] if widened is None else widened.sentences()
+
+    @property
     def released(self) -> str:
         """The constraints to release, in words."""
         found = self.relaxation

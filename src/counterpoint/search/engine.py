@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from counterpoint.data.types import Indices, Labels
+from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.model.blackbox import BlackBox, ModelError
-from counterpoint.search.task import Derived, Question
+from counterpoint.model.scores import Scores
+from counterpoint.search.task import Derived, Question, Scored
 
 AnySearch = Generator[Question, Labels, Any]
 Asked = TypeVar("Asked")
@@ -50,7 +51,8 @@ class Lockstep:
 
     Searches can be added while others are running. `nothing` is an empty array of labels, the answer to an
     empty question. `owners` tells which search each row of the current question belongs to, `credited` whom
-    else it is credited to (-1 for nobody else), and `current` which search is running, in case it raises.
+    else it is credited to (-1 for nobody else), `scored` whether its score is wanted and not its label, and
+    `current` which search is running, in case it raises.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Lockstep:
         self._asking: dict[int, Question] = {}
         self.owners: Indices = np.empty(0, dtype=np.intp)
         self.credited: Indices = np.empty(0, dtype=np.intp)
+        self.scored: Mask = np.empty(0, dtype=np.bool_)
         self.current = 0
 
     @property
@@ -95,18 +98,22 @@ class Lockstep:
         if not self._asking:
             return None
         questions = self._asking.values()
-        self.owners = np.repeat(list(self._asking), [len(instance) for _, instance in questions])
+        sizes = [len(instance) for _, instance in questions]
+        self.owners = np.repeat(list(self._asking), sizes)
+        self.scored = np.repeat([isinstance(question, Scored) for question in questions], sizes)
         self.credited = np.concatenate([_credited(question) for question in questions])
         return Question(
             np.concatenate([r for r, _ in questions]), np.concatenate([instance for _, instance in questions])
         )
 
-    def answer(self, labels: Labels) -> None:
-        """Send each search the labels of its own rows."""
+    def answer(self, labels: Labels, leads: Row | None = None) -> None:
+        """Send each search the labels of its own rows, or their leads if it asked for scores."""
         asking, self._asking = self._asking, {}
-        ends = np.cumsum([len(instance) for _, instance in asking.values()])[:-1]
-        for index, part in zip(asking, np.split(labels, ends), strict=True):
-            self._advance(index, part)
+        start = 0
+        for index, question in asking.items():
+            mine = slice(start, start := start + len(question.instance))
+            answers = leads if leads is not None and isinstance(question, Scored) else labels
+            self._advance(index, answers[mine])
 
     def _advance(self, index: int, labels: Labels | None) -> None:
         """Advance a search to its next question that has rows, or to its end."""
@@ -130,10 +137,27 @@ def _checked(question: Any) -> Question | None:
 
 @dataclass(frozen=True)
 class Reply:
-    """Labels for rows, and the instances on whose rows the model failed; ignore the labels of those."""
+    """Labels for rows, and the instances on whose rows the model failed; ignore the labels of those.
+
+    `scores` are those of the rows whose scores were wanted; None if there were none, or the model gave none.
+    """
 
     labels: Labels
     failed: dict[int, ModelError] = field(default_factory=dict)
+    scores: Scores | None = None
+
+
+class WithScores(Question):
+    """A question about labels, and one about scores."""
+
+    scored: Question
+
+    @classmethod
+    def of(cls, labelled: Question, scored: Question) -> Question:
+        """Ask for the labels of some rows and for the scores of others."""
+        question = cls(*labelled)
+        question.scored = scored
+        return question
 
 
 @dataclass(frozen=True)
@@ -188,16 +212,62 @@ def run(
         asking = running[:]
         running.clear()
         # A group counts its own instances from 0; the black box needs their indices in the run.
-        questions = [Question(question.rows, group[question.instance]) for group, _, question in asking]
-        for (group, search, _), reply in zip(asking, label(questions, blackbox), strict=True):
+        questions = [_renumbered(question, group) for group, _, question in asking]
+        replies = zip(asking, label(questions, blackbox), score(questions, blackbox), strict=True)
+        for (group, search, _), reply, scores in replies:
             errors = {int(np.flatnonzero(group == index)[0]): each for index, each in reply.failed.items()}
-            advance(group, search, Reply(reply.labels, errors))
+            advance(group, search, Reply(reply.labels, errors, scores))
     return failed
+
+
+def _renumbered(question: Question, group: Indices) -> Question:
+    """Let a group's question speak of instances by their indices in the run."""
+    labelled = Question(question.rows, group[question.instance])
+    if not isinstance(question, WithScores):
+        return labelled
+    return WithScores.of(labelled, Question(question.scored.rows, group[question.scored.instance]))
+
+
+def score(questions: Sequence[Question], blackbox: BlackBox) -> list[Scores | None]:
+    """Ask for the scores that are wanted, in one model call; None where none are, or the model has none."""
+    wanted = {
+        index: question.scored for index, question in enumerate(questions) if isinstance(question, WithScores)
+    }
+    found: list[Scores | None] = [None] * len(questions)
+    if not wanted:
+        return found
+    rows, instance = (np.concatenate(parts) for parts in zip(*wanted.values(), strict=True))
+    scores = blackbox.class_scores(rows, instance)
+    if scores is None and len(rows) > 1:
+        scores = _score_apart(rows, instance, blackbox)
+    if scores is not None:
+        ends = np.cumsum([len(part.instance) for part in wanted.values()])[:-1]
+        for index, numbers in zip(wanted, np.split(scores.numbers, ends), strict=True):
+            found[index] = replace(scores, numbers=numbers)
+    return found
+
+
+def _score_apart(rows: Rows, instance: Indices, blackbox: BlackBox) -> Scores | None:
+    """Ask about each instance separately, so that one on whose rows the model fails harms no other."""
+    parts = {
+        one: blackbox.class_scores(rows[instance == one], instance[instance == one])
+        for one in np.unique(instance).tolist()
+    }
+    some = next((part for part in parts.values() if part is not None), None)
+    if some is None:
+        return None
+    numbers = np.full((len(rows), some.numbers.shape[1]), np.nan)
+    for one, part in parts.items():
+        if part is not None:
+            numbers[instance == one] = part.numbers
+    return replace(some, numbers=numbers)
 
 
 def label(questions: Sequence[Question], blackbox: BlackBox) -> list[Reply]:
     """Label the questions of several pools in one model call."""
     sizes = [len(question.instance) for question in questions]
+    if not sum(sizes):
+        return [Reply(np.empty(0)) for _ in questions]
     try:
         rows, instance = (np.concatenate(parts) for parts in zip(*questions, strict=True))
         labels = blackbox.predict(rows, instance)
@@ -208,7 +278,7 @@ def label(questions: Sequence[Question], blackbox: BlackBox) -> list[Reply]:
 
 def _label_apart(questions: Sequence[Question], blackbox: BlackBox, error: ModelError) -> list[Reply]:
     """Ask about each instance separately, so that only instances whose rows the model fails on fail."""
-    replies, down = [], False
+    replies, down = [], error.is_down
     for question in questions:
         labels: dict[int, Labels] = {}
         failed: dict[int, ModelError] = {}
@@ -221,13 +291,15 @@ def _label_apart(questions: Sequence[Question], blackbox: BlackBox, error: Model
                 labels[instance] = blackbox.predict(question.rows[mine], question.instance[mine])
             except ModelError as own_error:
                 failed[instance] = _located(own_error, question, instance, blackbox)
-                down = blackbox.is_down()
+                down = failed[instance].is_down or blackbox.is_down()
         replies.append(Reply(_spread(question.instance, labels), failed))
     return replies
 
 
 def _located(error: ModelError, question: Question, instance: int, blackbox: BlackBox) -> ModelError:
     """Find the first row of an instance that the model fails on, and note its index in the question."""
+    if error.is_down:
+        return error
     mine = np.flatnonzero(question.instance == instance)
     culprit = blackbox.first_failing(question.rows[mine], question.instance[mine])
     if culprit is not None:

@@ -11,15 +11,17 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint._util.duplicates import distinct
 from counterpoint.data.distance import changed
-from counterpoint.data.types import Indices, Labels, Mask, Rows
+from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.model.blackbox import ModelError
-from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply
+from counterpoint.search.bound import Bound
+from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply, WithScores
 from counterpoint.search.grouped import before_each
 from counterpoint.search.misses import Misses
 from counterpoint.search.task import Question, Task
@@ -29,7 +31,11 @@ from counterpoint.search.why import Why
 Obeys = Callable[[Rows, int], Mask]
 # Computes the columns that follow others, and tells which rows have possible values in them.
 Follow = Callable[[Rows, Indices], tuple[Rows, Mask]]
+# Tells which rows that flip are far enough from the boundary, and how many rows were asked for each.
+Holds = Callable[[Rows, Indices], tuple[Mask, int]]
 Asking = Generator[Question, Reply, None]
+
+NOBODY: Indices = np.empty(0, dtype=np.intp)
 
 
 @dataclass(frozen=True)
@@ -75,8 +81,10 @@ class Pool:
     """Runs the searches of one task: asks their questions, and keeps what flips.
 
     `names` are those that finds are credited to: searches, and `derived` ones for what is made from finds.
-    `asked` and `calls` count rows and questions per instance. `failed` holds the error of each instance on
-    whose rows the model failed; `stopped` says why an instance was stopped before its searches ended.
+    `asked` and `calls` count rows and questions per instance, and `unsafe` flips that are too near the
+    boundary. `failed` holds the error of each instance on whose rows the model failed; `stopped` says why an
+    instance was stopped before its searches ended, and `bounds` what searches proved about how near
+    counterfactuals can be. `places` are those of the instances in the run.
     """
 
     def __init__(
@@ -86,20 +94,39 @@ class Pool:
         rows_left: Callable[[], float],
         obeys: Obeys | None = None,
         follow: Follow | None = None,
+        holds: Holds | None = None,
     ) -> None:
         self.task = task
         self.names: list[str] = []
         self.asked = np.zeros(len(task), dtype=np.intp)
         self.calls = np.zeros(len(task), dtype=np.intp)
         self.counts = np.zeros(len(task), dtype=np.intp)
+        self.unsafe = np.zeros(len(task), dtype=np.intp)
         self.failed: dict[int, Exception] = {}
         self.stopped: dict[int, Why] = {}
+        self.bounds: dict[int, Bound] = {}
+        self.places = np.arange(len(task))
         self._budget, self._rows_left, self._obeys = budget, rows_left, obeys
-        self._follow = follow
+        self._follow, self._holds = follow, holds
         self._lockstep, self._searches = Lockstep(task.decisions[:0]), list[int]()
         self.misses = Misses(task)
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
         self._settled = Question(task.x[:0], np.empty(0, dtype=np.intp))
+
+    @property
+    def seconds_left(self) -> float:
+        """The time left in seconds; infinite if there is no limit."""
+        return self._budget.seconds_left()
+
+    @property
+    def has_margin(self) -> bool:
+        """Whether rows must keep a distance from the boundary."""
+        return self._holds is not None
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether the user's own rule decides about rows too."""
+        return self._obeys is not None
 
     @property
     def current(self) -> str:
@@ -117,9 +144,9 @@ class Pool:
         """Ask the open questions of all searches together, if there are any."""
         question = self._lockstep.question()
         if question is not None:
-            labels = yield from self._ask(question)
+            answers = yield from self._ask(question)
             with _naming(self):
-                self._lockstep.answer(labels)
+                self._lockstep.answer(*answers)
 
     def finish(self) -> Asking:
         """Ask until all searches have ended."""
@@ -184,25 +211,55 @@ class Pool:
         credited, own = self._lockstep.credited, np.array(self._searches, dtype=np.intp)
         return np.where(credited >= 0, credited, own[self._lockstep.owners])
 
-    def _ask(self, question: Question) -> Generator[Question, Reply, Labels]:
-        """Ask about the admissible rows of a question, each distinct one once, within the budget."""
-        instance = question.instance
-        rows, admissible = self._admitted(question.rows, instance)
-        keep = np.flatnonzero(admissible)
-        first, inverse = self._distinct(rows, instance, keep)
-        within = np.flatnonzero(self._within_budget(instance[first]))
-        indices = first[within]
+    def _ask(self, question: Question) -> Generator[Question, Reply, tuple[Labels, Row | None]]:
+        """Ask about the admissible rows of a question, each distinct one once, within the budget.
+
+        Returns labels, and the leads of rows whose scores are wanted; None if there are none.
+        """
+        scored = self._lockstep.scored
+        rows, admissible = self._admitted(*question)
+        labelled = self._part(rows, question.instance, admissible & ~scored)
         # Rows that the model does not see get x's own decision: they do not flip.
-        labels = self.task.decisions[instance]
-        if len(indices):
-            asked = self.task.with_own(rows[indices], instance[indices])
-            reply = yield asked
-            answer = self._received(reply, asked, self._finders()[indices])
+        labels, leads = self.task.decisions[question.instance], None
+        asked: Question = self.task.with_own(rows[labelled.asked], question.instance[labelled.asked])
+        if not scored.any():
+            reply = (yield asked) if len(labelled.asked) else None
+        else:
+            leads = np.full(len(rows), np.nan)
+            allowed = scored & (admissible | self._is_x(question))
+            part = self._part(rows, question.instance, allowed, question.instance[labelled.asked])
+            scores = self.task.with_own(rows[part.asked], question.instance[part.asked])
+            reply = (yield WithScores.of(asked, scores)) if len(part.asked) + len(labelled.asked) else None
+            if reply is not None:
+                part.spread(leads, self._leads(reply, scores))
+        if reply is not None and len(labelled.asked):
+            answer = self._received(reply, asked, self._finders()[labelled.asked])
             labels = labels.astype(np.result_type(labels, answer), copy=False)
-            all_ = labels[first]
-            all_[within] = answer
-            labels[keep] = all_[inverse]
-        return labels
+            labelled.spread(labels, answer)
+        return labels, leads
+
+    def _part(self, rows: Rows, instance: Indices, allowed: Mask, besides: Indices = NOBODY) -> _Part:
+        """Find the rows to ask about: the first of each set of equal ones, within the budget.
+
+        `besides` are the instances of further rows that are asked about at the same time.
+        """
+        keep = np.flatnonzero(allowed)
+        first, inverse = self._distinct(rows, instance, keep)
+        within = np.flatnonzero(self._within_budget(instance[first], besides))
+        return _Part(keep, first, inverse, within)
+
+    def _is_x(self, question: Question) -> Mask:
+        """Tell which rows are x itself: their scores may be asked for."""
+        differs = self.task.changed(*question).any(axis=1) | self.task.forced[question.instance].any(axis=1)
+        return np.asarray(~differs)
+
+    def _leads(self, reply: Reply, asked: Question) -> Row:
+        """Count rows, and compute by how much a wanted class leads in each."""
+        self.asked += (sizes := np.bincount(asked.instance, minlength=len(self.task)))
+        self.calls += sizes > 0
+        if reply.scores is None:
+            return np.full(len(asked.rows), np.nan)
+        return reply.scores.leads(self.task.target.among(reply.scores.classes, self.task.decisions[0]))
 
     def _admitted(self, rows: Rows, instance: Indices) -> tuple[Rows, Mask]:
         """Complete rows, and tell which may be tried: they keep every constraint, and are not x itself."""
@@ -225,11 +282,11 @@ class Pool:
         frozen = self.task.rules.frozen
         return distinct(rows[:, ~frozen] if frozen.any() else rows, instance, indices)
 
-    def _within_budget(self, instance: Indices) -> Mask:
+    def _within_budget(self, instance: Indices, besides: Indices) -> Mask:
         """Tell which rows the budget still allows; earlier rows of an instance take precedence."""
         if self._budget.rows is None and self._budget.deadline is None and not self.failed:
             return np.ones(len(instance), dtype=np.bool_)
-        before = before_each(instance)
+        before = before_each(instance) + np.bincount(besides, minlength=len(self.task))[instance]
         mask = ~np.isin(instance, list(self.failed))
         if self._budget.rows is not None:
             few = self.asked[instance] + before < self._budget.rows
@@ -257,14 +314,30 @@ class Pool:
             lost = np.isin(instance, list(reply.failed))
             labels = _filled(self.task.decisions[instance], labels, ~lost)
         keep = np.flatnonzero(self.task.flips(labels))
+        if self._holds is not None and len(keep):
+            labels, unsafe = self._without_unsafe(rows, instance, labels, keep)
+            keep = keep[~unsafe]
         if self.task.max_changes is not None:
             differs = changed(rows[keep], self.task.x[instance[keep]]) & ~self.task.rules.follows
             few = differs.sum(axis=1) <= self.task.max_changes
             keep = keep[few]
         self.counts += np.bincount(instance[keep], minlength=len(self.task))
-        self.misses.add(rows, instance, labels, self.counts == 0)
+        if self._holds is None:  # what flips, but is too near the boundary, is no miss
+            self.misses.add(rows, instance, labels, self.counts == 0)
         self._kept.append((rows[keep], instance[keep], labels[keep], finders[keep]))
         return labels
+
+    def _without_unsafe(
+        self, rows: Rows, instance: Indices, labels: Labels, flips: Indices
+    ) -> tuple[Labels, Mask]:
+        """Give rows that are too near the boundary x's own decision, and tell which of the flips they are."""
+        assert self._holds is not None
+        safe, each = self._holds(rows[flips], instance[flips])
+        self.asked += each * np.bincount(instance[flips], minlength=len(self.task))
+        self.unsafe += np.bincount(instance[flips[~safe]], minlength=len(self.task))
+        kept = np.ones(len(labels), dtype=np.bool_)
+        kept[flips[~safe]] = False
+        return _filled(self.task.decisions[instance], labels, kept), ~safe
 
     def _note(self, failed: dict[int, ModelError], finders: Indices) -> None:
         """Add to each error which search asked about the row that the model failed on."""
@@ -274,6 +347,26 @@ class Pool:
                 named.__cause__ = error.__cause__
                 error = named
             self.failed[instance] = error
+
+
+class _Part(NamedTuple):
+    """The rows of a question that are asked about, of those that may be."""
+
+    keep: Indices  # those that may be
+    first: Indices  # the first of each set of equal ones
+    inverse: Indices  # the set of each
+    within: Indices  # the sets that the budget allows
+
+    @property
+    def asked(self) -> Indices:
+        """The indices of the rows that are asked about."""
+        return self.first[self.within]
+
+    def spread(self, result: NDArray[Any], answer: NDArray[Any]) -> None:
+        """Write the answers about the rows asked about to all rows that equal them."""
+        all_ = result[self.first]
+        all_[self.within] = answer
+        result[self.keep] = all_[self.inverse]
 
 
 def _filled(own: Labels, labels: Labels, where: Mask) -> Labels:

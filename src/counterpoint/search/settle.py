@@ -32,8 +32,8 @@ SIZES = 8
 # Of a row with more changes than this, several are undone at a time.
 PARTS = 32
 
-# The most rounds; most rows need one or two. A row that needs more is not settled.
-ROUNDS = 6
+# Most rows need one or two rounds. A row that needs more than it gets is not settled.
+ROUNDS = 3
 
 
 class Steps(NamedTuple):
@@ -62,15 +62,15 @@ class Steps(NamedTuple):
 
 
 def settle(
-    task: Task, rows: Rows, instance: Indices, finders: Indices
+    task: Task, rows: Rows, instance: Indices, finders: Indices, rounds: int = ROUNDS
 ) -> Generator[Question, Labels, Question]:
     """Undo needless changes and round numbers; returns the rows that are settled, and their instances.
 
-    `finders` tell whom what is found is credited to, per row.
+    `finders` tell whom what is found is credited to, per row; `rounds` is the most that are tried.
     """
     rows, active = task.acting(rows, instance).copy(), np.arange(len(rows))
     loose, open_ = np.zeros(rows.shape, dtype=np.bool_), np.ones(rows.shape, dtype=np.bool_)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         undo, round_ = undone(task, rows, instance, active), rounder(task, rows, instance, active, open_)
         both = _undone_together(task, rows, instance, loose)
         steps = Steps(*(np.concatenate(parts) for parts in zip(undo, round_, both, strict=True)))

@@ -22,7 +22,16 @@ class Singles(NamedTuple):
     def of(cls, task: Task, bins: int) -> Singles:
         """Vary each x in one feature at a time, over all values of that feature."""
         key = "values", bins, task.rules.may_lose.tobytes()
-        feature, value = task.learned(key, lambda: _values(task, bins))
+        return cls._at(task, *task.learned(key, lambda: _values(task, bins)))
+
+    @classmethod
+    def spread(cls, task: Task, bins: int) -> Singles:
+        """Vary as `of` does, with quantiles of numbers beside evenly spaced values."""
+        key = "spread values", bins, task.rules.may_lose.tobytes()
+        return cls._at(task, *task.learned(key, lambda: _with_quantiles(task, bins, *_values(task, bins))))
+
+    @classmethod
+    def _at(cls, task: Task, feature: Indices, value: Row) -> Singles:
         own = task.home[:, feature]
         values = task.rules.around(task.x).settle(np.broadcast_to(value, own.shape), feature)
         prices = task.measure.prices(values, own, feature)
@@ -56,6 +65,22 @@ def _values(task: Task, bins: int) -> tuple[Indices, Row]:
             lost = [np.nan] * int(task.rules.may_lose[feature] and missing[index])
             values.append(np.append(found[~np.isnan(found)], lost))
     return np.repeat(task.features, [len(each) for each in values]), np.concatenate([np.empty(0), *values])
+
+
+def _with_quantiles(task: Task, bins: int, feature: Indices, value: Row) -> tuple[Indices, Row]:
+    """Add quantiles of the instances that are decided differently."""
+    unlike, features, values = task.unlike(), [feature], [value]
+    for number in task.features[~task.is_coded[task.features]].tolist():
+        column = task.known.rows[unlike, number]
+        column = column[np.isfinite(column)]
+        if len(column):
+            shares = (np.arange(bins) + 0.5) / bins
+            quantiles = np.setdiff1d(np.quantile(column, shares, method="nearest"), value[feature == number])
+            features.append(np.full(len(quantiles), number))
+            values.append(quantiles)
+    feature, value = np.concatenate(features), np.concatenate(values)
+    order = np.lexsort([value, feature])
+    return feature[order], value[order]
 
 
 def _over_known(extreme: np.ufunc, columns: Rows) -> Row:

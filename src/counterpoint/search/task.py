@@ -28,6 +28,7 @@ from counterpoint.data.repairs import repaired
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.data.weighed import Weighed
 from counterpoint.model.target import Target
+from counterpoint.model.trees import Structure, UnreadableError
 from counterpoint.search.grouped import nearest
 
 T = TypeVar("T")
@@ -67,6 +68,20 @@ class Derived(Question):
         return question
 
 
+class Scored(Question):
+    """A question about the model's scores: a search is sent the lead of each row instead of its label.
+
+    The lead is by how much a wanted class leads, in log-odds: positive where the model most likely flips, NaN
+    where it gives no score. It only guides: whether a row flips is decided by its label. Only a task that
+    `has_scores` allows such a question, and x itself may be part of it.
+
+    Examples
+    --------
+    >>> isinstance(Scored(np.array([[1.0]]), np.array([0])), Question)
+    True
+    """
+
+
 # Yields questions and is sent one label per row. The pool keeps what flips.
 Search = Generator[Question, Labels, None]
 # A search that other searches use with `yield from`: it returns one row for each row it was given.
@@ -100,6 +115,10 @@ class Task:
         Seeds the random stream: the same for every instance, so that similar instances get similar answers.
     costs
         What changes cost; None if all cost what they cost by default.
+    has_scores
+        Whether the model gives scores that do not depend on the batch: see `Scored`.
+    read_trees
+        Reads the trees of the model, if it is made of some; see `structure`.
     """
 
     x: Rows
@@ -112,6 +131,8 @@ class Task:
     max_changes: int | None = None
     stream: tuple[int, ...] = (0,)
     costs: Costs | None = None
+    has_scores: bool = False
+    read_trees: Callable[[], Structure] | None = None
 
     def __post_init__(self) -> None:
         make_read_only(self)
@@ -232,6 +253,25 @@ class Task:
         """
         width = int(self.x.shape[1])
         return max(min(count, least), count * WIDE // max(WIDE, width))
+
+    def worth_trying(self, feature: int) -> Row | None:
+        """List the values of a number that are worth trying, sorted; None if that is not known.
+
+        It is known for models made of trees: they decide alike about all values between two thresholds, so
+        the values next to their thresholds are enough. Each is possible in the column, but perhaps not
+        admissible for x: `project` moves it.
+        """
+        try:
+            return self.structure.worth_trying(feature)
+        except UnreadableError:
+            return None
+
+    @property
+    def structure(self) -> Structure:
+        """The trees of the model, read when first asked for; `UnreadableError` if it is not made of trees."""
+        if self.read_trees is None:
+            raise UnreadableError("its trees are not known here")
+        return self.read_trees()
 
     def once(self, key: Hashable, build: Callable[[], T]) -> T:
         """Build something once, then cache it for all tasks that pose the same question under the same rules.

@@ -13,5 +13,7 @@ class Why(StrEnum):
     NOT_WORTH_IT = "not worth it"  # the selection left the others out
     NEEDLESS = "needless"  # the others hold changes that are not needed, or differ by less than rounding
     NOT_ALLOWED = "not allowed"  # the constraints leave nothing to try
+    UNSAFE = "unsafe"  # the others are too near the boundary for the margin asked for
+    PROVEN = "proven"  # it is proven that there are no others
     MAX_ROWS = "max_rows"
     MAX_SECONDS = "max_seconds"

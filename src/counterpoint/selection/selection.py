@@ -5,8 +5,9 @@ chosen, minus c(S), what the chosen cost. Here the cost also has a part for plau
 number of changes, and `redundancy` and `dispersion` add terms about pairs. Cost-scaled greedy chooses k, or
 all candidates if there are fewer. What that guarantees, among the candidates considered:
 
-- With `repeat`, and without redundancy and dispersion, as in `CLOSE`: f(S) − c(S) ≥ ½ f(T) − c(T) for every
-  set T with as many members as S. A smaller T may be better, because S is filled up to k whatever that costs.
+- With `repeat`, and without redundancy and dispersion, which `BALANCED` and `CLOSE` do not have:
+  f(S) − c(S) ≥ ½ f(T) − c(T) for every set T with as many members as S. A smaller T may be better, because S
+  is filled up to k whatever that costs.
 - Otherwise, as in all named settings, which prefer different actions: nothing about the whole set. Each
   choice is the best addition to those before it, at twice its cost.
 
@@ -41,12 +42,14 @@ TOGETHER = 4 * CELLS
 NEAR = 100
 REFERENCE = 5_000
 
-# The cost of an action that another counterfactual shows to be larger than it has to be.
-NOT_MINIMAL = 1e3
+# If there is room for several answers, each feature that is enough alone should be among them: the cost of
+# changing several.
+SEVERAL = 1e4
 
-# The cost of each further change if there is room for several answers: each feature that is enough alone
-# should be among them.
-FURTHER = 1.6
+# The cost of each further change, and of an action that holds another counterfactual's and more, as multiples
+# of the largest price of the setting.
+FURTHER = 0.5
+NOT_MINIMAL = 1.0
 
 # The cost of a pair of categories that no known instance has: more than that of a repeated action.
 NEVER_SEEN = 1e8
@@ -95,10 +98,10 @@ class Selection:
     2.0
     """
 
-    distance: float = 0.8
-    implausibility: float = 2.0
-    changes: float = 0.4
-    redundancy: float = 0.3
+    distance: float = 3.0
+    implausibility: float = 8.0
+    changes: float = 1.0
+    redundancy: float = 0.0
     dispersion: float = 0.0
     neighbours: int | None = None
     repeat: bool = False
@@ -116,6 +119,10 @@ class Selection:
     def wants_ends(self) -> bool:
         """Whether the ends of ranges are wanted: being apart is worth far more than being close."""
         return self.dispersion > 2 * self.distance + self.implausibility
+
+    @property
+    def _largest_price(self) -> float:
+        return max(self.distance, self.implausibility, self.changes, self.dispersion)
 
     def select(self, task: Task, finds: Finds, k: int) -> list[Indices]:
         """Choose at most k finds per instance; returns their indices."""
@@ -157,11 +164,11 @@ class Selection:
         away = np.stack([distance.roughly(each, each) for each in embedded])
         h = min(count, self.neighbours or max(2, round(count / k)))
         x, rows = task.rules.ranks(x), task.rules.ranks(rows)
-        if action is not None and not self.needless:
+        if k > 1 and action is not None and not self.needless:
             ways = directions(rows, x[:, None], task.is_category)[..., ~task.rules.frozen]
-            cost = cost + NOT_MINIMAL * ~is_minimal(ways)
-            if k > 1:
-                cost = cost + FURTHER * np.maximum((ways != 0).sum(axis=2) - 1, 0)
+            further = np.maximum((ways != 0).sum(axis=2) - 1, 0)
+            larger = FURTHER * further + NOT_MINIMAL * ~is_minimal(ways)
+            cost = cost + SEVERAL * (further > 0) + self._largest_price * larger
         pairs = self._between(x, rows, away, task.is_category, h, k)
         return cost_scaled_greedy(
             neighbourhoods(away, h), cost * h, k, fill=True, between=pairs, action=action
@@ -240,14 +247,14 @@ def implausibility(task: Task, finds: Finds) -> Row:
 
 
 BALANCED = Selection()
-CLOSE = Selection(distance=2.0, implausibility=0.1, changes=0.2, redundancy=0.0, dispersion=0.0)
+CLOSE = Selection(distance=10.0, implausibility=0.5, changes=0.5)
 DIVERSE = Selection(
     distance=0.04, implausibility=0.05, changes=0.17, redundancy=0.5, dispersion=0.53, most=400
 )
 PLAUSIBLE = Selection(
     distance=0.2, implausibility=2.0, changes=0.12, redundancy=0.3, dispersion=1.6, needless=True
 )
-SPARSE = Selection(distance=0.8, implausibility=0.2, changes=0.8, redundancy=0.3, dispersion=0.0)
+SPARSE = Selection(distance=1.0, implausibility=0.2, changes=4.0, redundancy=0.3)
 VARIED = Selection(
     distance=0.072, implausibility=0.216, changes=0.292, redundancy=0.4, dispersion=0.494, most=800
 )

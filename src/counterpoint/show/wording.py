@@ -122,6 +122,59 @@ def way_text(way: float) -> str:
     return {1.0: "up", -1.0: "down", 2.0: "other", 3.0: "missing"}.get(way, "known")
 
 
+def bound_text(gap: float, by_cost: bool = False) -> str:
+    """Say what is proven about the nearest counterfactual: by what share a nearer one could undercut it.
+
+    Examples
+    --------
+    >>> bound_text(0.0)
+    'It is proven that none is nearer than the first'
+    >>> bound_text(0.06)
+    'The first is at most 6 % farther than the best possible'
+    """
+    nearer, farther = ("cheaper", "dearer") if by_cost else ("nearer", "farther")
+    if gap == 0:
+        return f"It is proven that none is {nearer} than the first"
+    if not np.isfinite(gap):
+        return f"It is not known whether one is {nearer} than the first"
+    share = f"{gap:.0%}" if gap >= 0.095 else f"{gap:.2g}" if gap < 0.0001 else f"{gap:.1%}"
+    share = share.replace(".0%", "%").replace("%", " %")
+    return f"The first is at most {share} {farther} than the best possible"
+
+
+def range_text(feature: Feature, low: float, high: float, codes: Sequence[float] = ()) -> str:
+    """Say which values of a feature hold: an interval with the ends that it has, or categories.
+
+    Examples
+    --------
+    >>> range_text(Feature("amount", step=1), 500.0, 8075.0)
+    'amount at least 500 and at most 8075'
+    >>> range_text(Feature("hours", step=1), 45.0, np.inf)
+    'hours at least 45'
+    """
+    if feature.is_categorical:
+        return f"{feature.name} {' or '.join(value_texts(feature, np.array(codes), quote=True))}"
+    ends = [value for value in (low, high) if np.isfinite(value)]
+    texts = dict(zip(ends, value_texts(feature, np.array(ends)), strict=True)) if ends else {}
+    if low == high:
+        return f"{feature.name} exactly {texts[low]}"
+    parts = [f"at least {texts[low]}"] if np.isfinite(low) else []
+    parts += [f"at most {texts[high]}"] if np.isfinite(high) else []
+    return f"{feature.name} {' and '.join(parts) if parts else 'at any value'}"
+
+
+def alternatives(parts: Sequence[str]) -> str:
+    """Join what may be chosen from.
+
+    Examples
+    --------
+    >>> alternatives(["a", "b", "c"])
+    'a, b or c'
+    """
+    *most, last = parts
+    return f"{', '.join(most)} or {last}" if most else last
+
+
 def variants_text(different: int) -> str:
     """Say that some answers repeat an action.
 

@@ -15,9 +15,20 @@ from counterpoint.model.adapters.layouts import Layout
 from counterpoint.model.adapters.network import Network
 from counterpoint.model.adapters.onnx_model import OnnxModel
 from counterpoint.model.adapters.outputs import Output
+from counterpoint.model.adapters.remote import RemoteModel
 from counterpoint.model.adapters.torch_model import TorchModel
 
-__all__ = ["KerasModel", "Layout", "Network", "OnnxModel", "Output", "TorchModel", "adapting", "ask"]
+__all__ = [
+    "KerasModel",
+    "Layout",
+    "Network",
+    "OnnxModel",
+    "Output",
+    "RemoteModel",
+    "TorchModel",
+    "adapting",
+    "ask",
+]
 
 
 def ask(model: Any, example: Any) -> Callable[[Any], Any]:
@@ -31,7 +42,8 @@ def ask(model: Any, example: Any) -> Callable[[Any], Any]:
     Parameters
     ----------
     model
-        The user's model; or a `TorchModel`, `KerasModel` or `OnnxModel` with the user's settings.
+        The user's model; or a `TorchModel`, `KerasModel`, `OnnxModel` or `RemoteModel` with the user's
+        settings.
     example
         Known instances, in the format in which the model will get others: a table or an array (n, ...).
 
@@ -50,6 +62,8 @@ def ask(model: Any, example: Any) -> Callable[[Any], Any]:
     network = _network(model)
     if network is not None:
         return network.on(example)
+    if isinstance(model, RemoteModel):
+        return model if example is None else model.on(example)
     predict = getattr(model, "predict", None)
     if callable(predict):
         return predict  # type: ignore[no-any-return]
