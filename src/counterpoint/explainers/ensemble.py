@@ -402,4 +402,4 @@ def explain(x: Any, model: Any, X: Any, k: int = 5, *, seed: int = 0, **options:
     return Ensemble(seed=seed).fit(model, X, **options).explain(x, k, **asked)
 
 
-_ASKED = {"target", "max_changes", "max_rows", "max_seconds", "exclude"}
+_ASKED = {"target", "max_changes", "max_rows", "max_seconds", "exclude", "margin"}
