@@ -19,7 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 import counterpoint as cp
 from counterpoint import testing
-from counterpoint.cli.records import record
+from counterpoint.explanation.records import record
 
 CATEGORIES = ["job", "town"]
 NUMBERS = ["age", "savings", "debt"]

@@ -446,8 +446,14 @@ def test_answers_are_different_actions_and_variants_come_last() -> None:
 
 def test_actions_that_need_less_come_first() -> None:
     # The first alone is enough, so an action that holds it and more is larger than it has to be.
+    finds = found(np.array([[2.0, 0.0, 0.0], [-0.9, 0.0, 0.1], [-1.0, 0.0, 3.0], [-1.0, 0.0, -0.05]]))
+    assert set(cp.BALANCED.select(TASK, finds, 3)[0].tolist()) == {0, 2, 3}
+
+
+def test_the_nearest_of_all_is_among_the_answers() -> None:
     finds = found(np.array([[2.0, 0.0, 0.0], [-0.9, 0.0, 0.1], [-1.0, 0.0, 3.0]]))
-    assert set(cp.BALANCED.select(TASK, finds, 2)[0].tolist()) == {0, 2}
+    for setting in (cp.BALANCED, cp.CLOSE):
+        assert 1 in setting.select(TASK, finds, 2)[0].tolist()
 
 
 def test_of_finds_that_differ_in_the_steps_of_an_ordered_category_the_shortest_is_kept():

@@ -26,6 +26,7 @@ STYLES = {
     "Counterpoint": Style("black", "-", "o", width=2.8, size=7.0),
     "Counterpoint close": Style("black", "--", "^", hollow=True),
     "Counterpoint diverse": Style("black", ":", "s", hollow=True),
+    "Counterpoint nearest": Style("black", ":", "o", width=0.8, hollow=True),
     "Counterpoint plausible": Style("black", "-.", "D", size=4.5, hollow=True),
     "Counterpoint sparse": Style("black", "-", "v", width=0.8, hollow=True),
     "Counterpoint varied": Style("black", "--", "P", width=0.8, hollow=True),
