@@ -277,16 +277,39 @@ class Ensemble(Explainer):
         for turn in range(SETTLING):
             if turn == 1:
                 yield from self._search_elsewhere(task, pool)
-            finds = pool.finds()
-            left = finds.take(np.flatnonzero(~finds.settled))
-            enough = np.bincount(finds.instance[finds.settled], minlength=len(task)) >= task.k
-            left = left.about(np.flatnonzero(~enough))
+            left = self._unsettled(task, pool.finds(), turn == SETTLING - 1)
             if not len(left.rows):
-                return
+                continue
             left = left.take(self._shortest(task, left))
-            chosen = np.concatenate(self.selection.select(task, left, _finalists(task, turn)))
-            pool.add(self._settled(task, pool, left.take(chosen), ROUNDS << turn), "Polish")
+            pool.add(self._settled(task, pool, self._finalists(task, left, turn), ROUNDS << turn), "Polish")
             yield from pool.finish()
+
+    def _unsettled(self, task: Task, finds: Finds, variants: bool) -> Finds:
+        """Find what is left to settle for instances with fewer than k settled actions.
+
+        Variants of settled actions are among it where they may repeat, and at last where too few are settled.
+        """
+        ids = action_ids(task, finds.rows, finds.instance)
+        if self.selection.repeat:
+            ids = np.arange(len(ids))
+        known, first = np.unique(ids[finds.settled], return_index=True)
+        actions = np.bincount(finds.instance[finds.settled][first], minlength=len(task))
+        rows = np.bincount(finds.instance[finds.settled], minlength=len(task))
+        left = ~finds.settled & (actions < task.k)[finds.instance] & ~np.isin(ids, known)
+        if variants:
+            left |= ~finds.settled & (rows < task.k)[finds.instance]
+        return finds.take(np.flatnonzero(left))
+
+    def _finalists(self, task: Task, finds: Finds, turn: int) -> Finds:
+        """Choose the finds to settle for k answers: the best, and the best of those with the fewest changes.
+
+        Settling makes some of them equal, so there are twice as many. Those with many changes often lose some.
+        """
+        count = task.affordable((task.k + 1) << turn, least=task.k)
+        chosen = [*self.selection.select(task, finds, count)]
+        if task.k > 1:
+            chosen += self.selection.with_fewest_changes.select(task, finds, count)
+        return finds.take(np.unique(np.concatenate(chosen)))
 
     def _settled(self, task: Task, pool: Pool, finds: Finds, rounds: int) -> Search:
         """Settle some finds, and let the pool know."""
@@ -339,11 +362,6 @@ def _elsewhere(task: Task, ready: Finds) -> list[tuple[Indices, Indices]]:
         if others[instance].any() and not others[instance][task.features].all():
             groups.setdefault(others[instance].tobytes(), []).append(instance)
     return [(np.array(each), np.flatnonzero(others[each[0]])) for each in groups.values()]
-
-
-def _finalists(task: Task, turn: int) -> int:
-    """Tell how many finds to settle for k answers: settling makes some of them equal."""
-    return task.affordable((2 * task.k + 1) << turn, least=task.k)
 
 
 def _with_others(order: Indices, width: int, stream: tuple[int, ...]) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ most k.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +48,8 @@ SEVERAL = 1e4
 
 # The cost of each further change, and of an action that holds another counterfactual's and more, as multiples
 # of the largest price of the setting.
-FURTHER = 0.5
-NOT_MINIMAL = 1.0
+FURTHER = 2.0
+NOT_MINIMAL = 4.0
 
 # The cost of a pair of categories that no known instance has: more than that of a repeated action.
 NEVER_SEEN = 1e8
@@ -122,6 +122,11 @@ class Selection:
     def wants_ends(self) -> bool:
         """Whether the ends of ranges are wanted: being apart is worth far more than being close."""
         return self.dispersion > 2 * self.distance + self.implausibility
+
+    @property
+    def with_fewest_changes(self) -> Selection:
+        """The same setting, if the number of changes mattered more than anything else."""
+        return replace(self, changes=self.changes + 2 * self._largest_price)
 
     @property
     def wants_nearest(self) -> bool:
