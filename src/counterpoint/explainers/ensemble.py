@@ -303,7 +303,7 @@ class Ensemble(Explainer):
     def _finalists(self, task: Task, finds: Finds, turn: int) -> Finds:
         """Choose the finds to settle for k answers: the best, and the best of those with the fewest changes.
 
-        Settling makes some of them equal, so there are twice as many. Those with many changes often lose some.
+        Settling makes some equal, so there are twice as many. Those with many changes often lose a few.
         """
         count = task.affordable((task.k + 1) << turn, least=task.k)
         chosen = [*self.selection.select(task, finds, count)]
