@@ -13,7 +13,7 @@ from counterpoint_study.methods.tables import METHODS as TABLES
 from counterpoint_study.recompute import recompute, update_docs, with_tables
 from made_up import rows, study
 
-SMALL = ["--sets", "german", "--black-boxes", "forest", "--instances", "2", "-k", "1", "2", "--cores", "1"]
+SMALL = ["--sets", "german", "--black-boxes", "forest", "--instances", "2", "-k", "2", "--cores", "1"]
 
 
 @pytest.fixture(scope="module")

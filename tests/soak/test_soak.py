@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     ("cases", "kinds"),
-    [(60, ["promises"]), (4, ["fuzz", "sharing"]), (3, ["kills", "errors"]), (100, ["hostile"])],
+    [(40, ["promises"]), (3, ["fuzz", "sharing"]), (2, ["kills", "errors"]), (60, ["hostile"])],
 )
 def test_a_slice(cases, kinds):
     """Run the first cases of each kind, and all inputs that once failed."""

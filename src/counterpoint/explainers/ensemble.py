@@ -36,6 +36,9 @@ AHEAD = 10
 STARTS = 4
 EXCHANGES = 4
 
+# So many more than k are settled, because some may turn out to lie on the edge of the decision.
+SPARE = 2
+
 # Finds are settled in at most this many batches, until k per instance are.
 SETTLING = 3
 
@@ -276,12 +279,13 @@ class Ensemble(Explainer):
         """Settle the finds that are likely to be chosen, and others where that leaves too few."""
         for turn in range(SETTLING):
             if turn == 1:
-                yield from self._search_elsewhere(task, pool)
+                self._search_elsewhere(task, pool)
             left = self._unsettled(task, pool.finds(), turn == SETTLING - 1)
-            if not len(left.rows):
-                continue
             left = left.take(self._shortest(task, left))
-            pool.add(self._settled(task, pool, self._finalists(task, left, turn), ROUNDS << turn), "Polish")
+            if len(left.rows):
+                pool.add(
+                    self._settled(task, pool, self._finalists(task, left, turn), ROUNDS + turn), "Polish"
+                )
             yield from pool.finish()
 
     def _unsettled(self, task: Task, finds: Finds, variants: bool) -> Finds:
@@ -297,7 +301,7 @@ class Ensemble(Explainer):
         rows = np.bincount(finds.instance[finds.settled], minlength=len(task))
         left = ~finds.settled & (actions < task.k)[finds.instance] & ~np.isin(ids, known)
         if variants:
-            left |= ~finds.settled & (rows < task.k)[finds.instance]
+            left |= ~finds.settled & (rows < task.k + SPARE)[finds.instance]
         return finds.take(np.flatnonzero(left))
 
     def _finalists(self, task: Task, finds: Finds, turn: int) -> Finds:
@@ -305,7 +309,7 @@ class Ensemble(Explainer):
 
         Settling makes some equal, so there are twice as many. Those with many changes often lose a few.
         """
-        count = task.affordable((task.k + 1) << turn, least=task.k)
+        count = task.affordable((task.k + 3) << turn, least=task.k)
         chosen = [*self.selection.select(task, finds, count)]
         if task.k > 1:
             chosen += self.selection.with_fewest_changes.select(task, finds, count)
@@ -317,7 +321,7 @@ class Ensemble(Explainer):
         rounding = self.selection.rounding
         pool.settle(*(yield from settle(task, finds.rows, finds.instance, polished, rounds, rounding)))
 
-    def _search_elsewhere(self, task: Task, pool: Pool) -> Asking:
+    def _search_elsewhere(self, task: Task, pool: Pool) -> None:
         """Search for other actions where too few are ready and all of them change the same feature."""
         if self.fallback is None or task.k == 1:
             return
@@ -325,7 +329,6 @@ class Ensemble(Explainer):
         for instances, features in _elsewhere(task, finds.take(self._ready(task, finds))):
             narrow = task.narrow(task.known, features, task.stream)
             pool.add(self._help(narrow, pool, instances), type(self.fallback).__name__)
-        yield from pool.finish()
 
     def _help(self, task: Task, pool: Pool, instances: Indices) -> Search:
         """Search further for instances of which few counterfactuals were found, and polish what there is."""

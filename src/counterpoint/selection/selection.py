@@ -276,7 +276,7 @@ PLAUSIBLE = Selection(
     distance=0.2, implausibility=2.0, changes=0.12, redundancy=0.3, dispersion=1.6, needless=True
 )
 NEAREST = Selection(distance=100.0, implausibility=0.0, changes=0.0, repeat=True, rounding=False)
-SPARSE = Selection(distance=1.0, implausibility=0.2, changes=4.0, redundancy=0.3)
+SPARSE = Selection(distance=1.0, implausibility=0.2, changes=10.0, redundancy=0.3)
 VARIED = Selection(
     distance=0.07, implausibility=0.22, changes=0.29, redundancy=0.4, dispersion=0.49, most=800
 )
