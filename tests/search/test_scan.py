@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,12 @@ class Counting(RandomForestClassifier):
         return super().predict_proba(X)
 
 
+def fitted_to(model: Any) -> Any:
+    return cp.Ensemble().fit(model, X).fitted_
+
+
 def task_of(model: Any, x: Any, k: int = 3) -> Any:
-    fitted = cp.Ensemble().fit(model, X).fitted_
+    fitted = fitted_to(model)
     decision = fitted.blackbox.predict(x)
     return fitted.task(x, decision, (0,), k)
 
@@ -116,3 +121,31 @@ def test_answers_guided_by_scores_do_not_depend_on_the_batch() -> None:
     together = explainer.explain_many(X[:8], 4, progress=False)
     for x, each in zip(X[:8], together, strict=True):
         assert (explainer.explain(x, 4).rows == each.rows).all()
+
+
+class Slow(RandomForestClassifier):
+    """A forest whose scores take much longer than its labels."""
+
+    def predict_proba(self, X: Any) -> Any:
+        sleep(0.2)
+        return super().predict_proba(X)
+
+    def predict(self, X: Any) -> Any:
+        return super().predict_proba(X)[:, 1] > 0.5
+
+
+def test_the_time_that_scores_take_counts() -> None:
+    blackbox = fitted_to(Slow(5, random_state=0).fit(X, Y)).blackbox
+    before = blackbox.rows_in(1.0)
+    for _ in range(3):
+        blackbox.class_scores(X[:10], np.zeros(10, dtype=np.intp))
+    assert blackbox.rows_in(1.0) < before / 2
+
+
+def test_scores_are_asked_in_calls_of_limited_size() -> None:
+    blackbox = fitted_to(FOREST).blackbox
+    blackbox.max_rows = 7
+    calls = blackbox.count.calls
+    scores = blackbox.class_scores(X[:20], np.zeros(20, dtype=np.intp))
+    assert blackbox.count.calls - calls == 3
+    assert (scores.numbers == FOREST.predict_proba(X[:20])).all()

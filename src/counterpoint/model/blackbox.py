@@ -173,13 +173,24 @@ class BlackBox:
 
     def _numbers(self, method: Callable[[Any], Any], rows: Rows, instance: Indices) -> NDArray[Any] | None:
         """Ask the model for numbers; None if it fails: predict is what counts."""
-        self._count(len(rows))
-        try:
-            numbers = np.asarray(method(self.view.decode(rows, self._about, instance)))
-        except Exception:
-            return None
-        fits = numbers.ndim in (1, 2) and len(numbers) == len(rows) and numbers.dtype.kind == "f"
-        return numbers if fits else None
+        parts = []
+        for part in self._parts(len(rows)):
+            self._count(len(rows[part]))
+            try:
+                table = self.view.decode(rows[part], self._about, instance[part])
+                started = monotonic()
+                numbers = np.asarray(method(table))
+            except Exception:
+                return None
+            self._ever.seconds += monotonic() - started
+            if numbers.ndim not in (1, 2) or len(numbers) != len(rows[part]) or numbers.dtype.kind != "f":
+                return None
+            parts.append(numbers)
+        return np.concatenate(parts) if parts else None
+
+    def _parts(self, count: int) -> list[slice]:
+        """Split rows into calls."""
+        return [slice(start, start + self.max_rows) for start in range(0, count, self.max_rows)]
 
     @property
     def is_known_to_depend(self) -> bool:
@@ -202,11 +213,7 @@ class BlackBox:
         if not len(rows):
             return np.empty(0)
         instance = np.zeros(len(rows), dtype=np.intp) if instance is None else instance
-        starts = range(0, len(rows), self.max_rows)
-        parts = [
-            self._call(rows[start : start + self.max_rows], instance[start : start + self.max_rows])
-            for start in starts
-        ]
+        parts = [self._call(rows[part], instance[part]) for part in self._parts(len(rows))]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def classes(self) -> list[Any]:
