@@ -14,8 +14,8 @@ import pandas as pd
 from counterpoint.cli.demo import LABEL, make_files
 from counterpoint.cli.errors import Exit, InputError, need
 from counterpoint.cli.explain import Session
-from counterpoint.cli.models import open_model
-from counterpoint.cli.options import add_constraints, add_model, job_of
+from counterpoint.cli.fitted import fitted_session
+from counterpoint.cli.options import add_constraints, add_model
 from counterpoint.cli.tables import read_parts
 from counterpoint.cli.terminal import tell
 
@@ -31,20 +31,6 @@ stop       control-c.
 
 # At most so many cases can be picked from.
 MOST = 50_000
-# Options of `explain` that a page has no use for.
-UNUSED = {
-    "row": None,
-    "format": None,
-    "out": None,
-    "report": None,
-    "groups": (),
-    "part": 1_000,
-    "skip_invalid": True,
-    "skipped": None,
-    "jobs": 1,
-    "raw": False,
-    "max_seconds": None,
-}
 
 
 def add_open(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -110,13 +96,9 @@ def calls_of(options: argparse.Namespace) -> Any:
     missing = [name for name in ("model", "data") if getattr(options, name) is None]
     if missing:
         raise InputError(f"--{missing[0]} is missing. Give --model and --data, or --demo to try the page.")
-    cases = options.rows
-    vars(options).update(UNUSED | {"rows": cases or str(options.data)})
-    job = job_of(options)
-    job.check()
-    opened = open_model(job.model)
-    session = Session.of(job, opened)
-    rows = None if cases is None else _cases(session, Path(cases))
+    cases = None if options.rows is None else Path(options.rows)
+    session = fitted_session(options, cases or options.data, options.k)
+    rows = None if cases is None else _cases(session, cases)
     return Calls(
         PageSession.of(
             session.explainer,
@@ -124,7 +106,7 @@ def calls_of(options: argparse.Namespace) -> Any:
             target=session.target,
             k=options.k,
             title=options.title or Path(options.model).stem,
-            max_changes=job.question.max_changes,
+            max_changes=session.job.question.max_changes,
             opened=Opened(_command(options)),
         )
     )

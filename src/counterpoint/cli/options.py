@@ -198,32 +198,40 @@ def folder_job_of(options: argparse.Namespace) -> FolderJob:
     return FolderJob(job_of(options), rows, out, engine, read_shard(options.shard), options.id)
 
 
-def job_of(options: argparse.Namespace) -> Job:
-    """Turn options into what is to be done."""
+def request_of(options: argparse.Namespace) -> Request:
+    """Turn options into which model is to be opened, and how."""
+    return Request(
+        options.model,
+        None if options.classes is None else split([options.classes]),
+        tuple(options.trust),
+        options.allow_pickle,
+        options.model_batch,
+        options.model_timeout,
+    )
+
+
+def question_of(options: argparse.Namespace, k: int, max_seconds: float | None = None) -> Question:
+    """Turn options into what is asked about rows."""
     limits = read_limits(options.constraints) if options.constraints else Limits()
-    classes = None if options.classes is None else split([options.classes])
-    question = Question(
+    return Question(
         options.target,
         split(options.drop),
         limits + from_flags(options),
         options.want,
-        options.k,
-        options.max_seconds,
+        k,
+        max_seconds,
         options.setting,
         options.seed,
     )
+
+
+def job_of(options: argparse.Namespace) -> Job:
+    """Turn options into what is to be done."""
     return Job(
-        Request(
-            options.model,
-            classes,
-            tuple(options.trust),
-            options.allow_pickle,
-            options.model_batch,
-            options.model_timeout,
-        ),
+        request_of(options),
         options.data,
         options.row or Path(options.rows),
-        question,
+        question_of(options, options.k, options.max_seconds),
         is_one=options.row is not None,
         out=None if options.out in (None, "-") else Path(options.out),
         report=options.report,

@@ -13,9 +13,8 @@ from typing import Any
 
 from counterpoint._util.short_text import short
 from counterpoint.cli.errors import Exit, InputError, need
-from counterpoint.cli.explain import Session
-from counterpoint.cli.models import open_model
-from counterpoint.cli.options import add_constraints, add_model, job_of
+from counterpoint.cli.fitted import fitted_session
+from counterpoint.cli.options import add_constraints, add_model
 from counterpoint.cli.terminal import tell
 
 ABOUT = "Answer over HTTP what would have to change for decisions of a model to be different."
@@ -32,21 +31,6 @@ stop       SIGTERM or control-c: requests that have begun are answered first.
 TOKEN = "COUNTERPOINT_TOKEN"
 # Connections that may wait to be taken up.
 BACKLOG = 2_048
-# Options of `explain` that a service has no use for.
-UNUSED = {
-    "row": None,
-    "format": None,
-    "out": None,
-    "report": None,
-    "groups": (),
-    "part": 1_000,
-    "skip_invalid": False,
-    "skipped": None,
-    "jobs": 1,
-    "raw": False,
-    "k": 1,
-    "max_seconds": None,
-}
 
 
 def add_serve(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -164,7 +148,7 @@ def application_of(options: argparse.Namespace, token: str | None) -> Any:
     from counterpoint.web.service.limits import Bounds
 
     bounds = {name.removeprefix("most_"): value for name, value in vars(options).items() if "most_" in name}
-    session = _session(options)
+    session = fitted_session(options, options.data)
     if named := session.known_rows.identifiers:
         tell(
             f"warning: {', '.join(map(short, named))} may change and looks like an identifier, so answers "
@@ -182,14 +166,6 @@ def application_of(options: argparse.Namespace, token: str | None) -> Any:
         share=options.share_known,
         max_changes=session.job.question.max_changes,
     )
-
-
-def _session(options: argparse.Namespace) -> Session:
-    """Fit as `counterpoint explain` does."""
-    vars(options).update(UNUSED | {"rows": str(options.data)})
-    job = job_of(options)
-    job.check()
-    return Session.of(job, open_model(job.model))
 
 
 def _named(host: str) -> tuple[str, ...]:
