@@ -13,7 +13,7 @@ import numpy as np
 
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
-from counterpoint.search.grouped import nearest
+from counterpoint.search.grouped import cheapest_of_each, nearest
 from counterpoint.search.single_changes import Singles
 from counterpoint.search.surrogate import Surrogate
 from counterpoint.search.task import Derived, Question, Scored, Task
@@ -56,7 +56,9 @@ def exchange(
         steps = _taken(rows, values, feature, origin, first, second)
         question = task.project(steps, instance[origin])
         flips = task.flips((yield Derived.of(*question, finders[origin])))
-        better = _cheapest(task, question, origin, flips)
+        found = np.flatnonzero(flips)
+        away = task.distance(question.rows[found], question.instance[found])
+        better = found[cheapest_of_each(away, origin[found], 1)]
         at = origin[better]
         nearer = task.distance(question.rows[better], instance[at]) < task.distance(rows[at], instance[at])
         at, better = at[nearer], better[nearer]
@@ -148,11 +150,3 @@ def _taken(
 
 def _second(gain: Rows, origin: Indices, second: Indices) -> Row:
     return np.where(second >= 0, gain[origin, second], 0.0)
-
-
-def _cheapest(task: Task, question: Question, origin: Indices, flips: Mask) -> Indices:
-    """Find the nearest flipping step of each row that has one."""
-    found = np.flatnonzero(flips)
-    away = task.distance(question.rows[found], question.instance[found])
-    order = found[np.lexsort([away, origin[found]])]
-    return np.asarray(order[np.unique(origin[order], return_index=True)[1]])

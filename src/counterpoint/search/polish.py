@@ -17,6 +17,7 @@ from counterpoint._util.duplicates import distinct
 from counterpoint._util.row_blocks import in_blocks
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.search.actions import action_ids, cheapest_actions
+from counterpoint.search.grouped import cheapest_of_each
 from counterpoint.search.single_changes import Singles
 from counterpoint.search.surrogate import Surrogate
 from counterpoint.search.task import Derived, Question, Refinement, Search, Task
@@ -244,9 +245,8 @@ def _lines(task: Task, rows: Rows, instance: Indices) -> tuple[Indices, Mask]:
 def _cheapest(task: Task, rows: Rows, instance: Indices, better: Candidates) -> Rows:
     """Replace each row by the cheapest of its flipping candidates, if that is cheaper."""
     price = task.distance(better.rows, instance[better.origins])
-    order = np.lexsort([price, better.origins])
-    origins, first = np.unique(better.origins[order], return_index=True)
-    best = order[first]
+    best = cheapest_of_each(price, better.origins, 1)
+    origins = better.origins[best]
     cheaper = price[best] < task.distance(rows[origins], instance[origins])
     result = rows.copy()
     result[origins[cheaper]] = better.rows[best[cheaper]]

@@ -45,12 +45,7 @@ class _Action(NamedTuple):
     single: Indices
     price: Rows  # infinite where there is no further change, and in one more column
     most: Rows  # the largest gain up to that price
-    where: Indices  # the rank of the change with that gain
-
-    @property
-    def largest(self) -> Row:
-        """The largest gain of all."""
-        return np.asarray(self.most[:, -1])
+    best: Indices  # the rank of the largest gain of all: one per instance
 
     def reaching(self, gain: Rows) -> Indices:
         """Find the rank of the cheapest change that gains so much; the number of ranks if none does."""
@@ -85,12 +80,10 @@ class Scan:
         order = np.argsort(price, axis=1, kind="stable")
         price = np.take_along_axis(price, order, 1)
         gain = np.take_along_axis(self.gain[:, columns], order, 1)
-        most = np.maximum.accumulate(np.where(np.isfinite(price), gain, -np.inf), axis=1)
-        is_new = np.ones(most.shape, dtype=np.bool_)
-        is_new[:, 1:] = most[:, 1:] > most[:, :-1]
-        where = np.maximum.accumulate(np.where(is_new, np.arange(len(columns)), 0), axis=1)
-        beyond = np.full((len(price), 1), np.inf)
-        return _Action(feature, columns[order], np.concatenate([price, beyond], axis=1), most, where)
+        gain = np.where(np.isfinite(price), gain, -np.inf)
+        most, beyond = np.maximum.accumulate(gain, axis=1), np.full((len(price), 1), np.inf)
+        price = np.concatenate([price, beyond], axis=1)
+        return _Action(feature, columns[order], price, most, gain.argmax(axis=1))
 
     def alone(self) -> Question:
         """Ask about the actions that should flip alone, with the nearest value that should."""
@@ -103,19 +96,15 @@ class Scan:
         instance = np.concatenate(instances)
         return Question(self.changes.rows(self.task, instance, np.concatenate(singles)), instance)
 
-    @cached_property
-    def flip_alone(self) -> Mask:
-        """Which actions should flip alone: instance × action."""
-        return np.stack([action.largest for action in self.actions], axis=1) > self.need[:, None]
-
     def pairs(self, count: int) -> Question:
         """Ask about the cheapest pairs of actions that should flip, then about those that may.
 
         An action that flips alone needs no second change. It is part of pairs only where fewer than k do.
         """
         need = (1 + SLACK) * np.maximum(self.need, 0.0)
-        largest = np.stack([action.largest for action in self.actions], axis=1)
-        out = self.flip_alone & (self.flip_alone.sum(axis=1) >= self.task.k)[:, None]
+        largest = np.stack([action.most[:, -1] for action in self.actions], axis=1)
+        flip_alone = largest > self.need[:, None]
+        out = flip_alone & (flip_alone.sum(axis=1) >= self.task.k)[:, None]
         pairs = [
             (a, b)
             for a in range(len(self.actions))
@@ -145,19 +134,18 @@ class Scan:
         each = np.arange(len(need))
         for second in np.unique(b).tolist():
             action = self.actions[second]
-            mine = np.flatnonzero(b == second)
             rank = action.reaching(need[:, None] - self.gain)
             rest = np.take_along_axis(action.price, rank, 1)
-            for pair in mine.tolist():
+            for pair in np.flatnonzero(b == second).tolist():
                 first = self.actions[a[pair]]
                 total = first.price[:, :-1] + np.take_along_axis(rest, first.single, 1)
                 best = total.argmin(axis=1)
                 price[:, pair] = total[each, best]
                 enough = np.isfinite(price[:, pair])
-                single = first.single[each, np.where(enough, best, first.where[:, -1])]
+                single = first.single[each, np.where(enough, best, first.best)]
                 partner = np.minimum(rank[each, single], action.single.shape[1] - 1)
                 one[:, pair] = single
-                other[:, pair] = action.single[each, np.where(enough, partner, action.where[:, -1])]
+                other[:, pair] = action.single[each, np.where(enough, partner, action.best)]
         return price, one, other
 
     def combined(self) -> Question:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
-from counterpoint.search.grouped import before_each
+from counterpoint.search.grouped import before_each, cheapest_of_each
 from counterpoint.search.task import WIDE, Derived, Question, Task
 
 # A rounder value may change a feature by this much more, or by this much less.
@@ -51,8 +51,7 @@ class Steps(NamedTuple):
     def best(self, flips: Mask) -> Indices:
         """Find the most wanted flipping step of each row that has one."""
         found = np.flatnonzero(flips)
-        order = found[np.lexsort([-self.worth[found], self.origins[found]])]
-        return np.asarray(order[np.unique(self.origins[order], return_index=True)[1]])
+        return found[cheapest_of_each(-self.worth[found], self.origins[found], 1)]
 
     def mask(self, among: Mask, shape: tuple[int, ...]) -> Mask:
         """Tell which cells some of the steps are about."""

@@ -147,7 +147,7 @@ class Selection:
             indices = np.stack([chosen[instance] for instance in instances])
             same, prices = None if self.repeat else action[indices], cost[indices]
             if k > 1 and not self.repeat and not self.needless:
-                prices = prices + self._of_size(task, task.home[instances], finds.rows[indices])
+                prices = prices + self._of_size(task, instances, finds.rows[indices])
             picks = self._choose(task, task.home[instances], finds.rows[indices], prices, same, k)
             for instance, pick in zip(instances, picks, strict=True):
                 chosen[instance] = chosen[instance][pick[pick >= 0]]
@@ -170,15 +170,15 @@ class Selection:
             return cheapest_of_each(cost, finds.instance, most)
         return cheapest_actions(cost, action, finds.instance, most)
 
-    def _of_size(self, task: Task, x: Rows, rows: Stack) -> Rows:
+    def _of_size(self, task: Task, instances: Sequence[int], rows: Stack) -> Rows:
         """Compute what candidates cost for changing more than others; nothing for the nearest of all."""
-        ranks = task.rules.ranks
+        ranks, x = task.rules.ranks, task.home[instances]
         ways = directions(ranks(rows), ranks(x)[:, None], task.is_category)[..., ~task.rules.frozen]
         further = np.maximum((ways != 0).sum(axis=2) - 1, 0)
         larger = FURTHER * further + NOT_MINIMAL * ~is_minimal(ways)
         cost = SEVERAL * (further > 0) + self._largest_price * larger
-        away = np.stack([task.measure.from_x(each, own) for each, own in zip(rows, x, strict=True)])
-        cost[np.arange(len(cost)), away.argmin(axis=1)] = 0.0
+        away = task.distance(rows.reshape(-1, rows.shape[2]), np.repeat(instances, rows.shape[1]))
+        cost[np.arange(len(cost)), away.reshape(cost.shape).argmin(axis=1)] = 0.0
         return np.asarray(cost)
 
     def _choose(
