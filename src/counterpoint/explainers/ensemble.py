@@ -26,7 +26,7 @@ from counterpoint.search.settle import ROUNDS, settle, undone
 from counterpoint.search.surrogate import Surrogate
 from counterpoint.search.task import WIDE, Question, Search, Task
 from counterpoint.search.why import Why
-from counterpoint.selection.selection import BALANCED, Selection
+from counterpoint.selection.selection import BALANCED, Selection, Traits
 from counterpoint.selection.steps import shortest_steps
 
 # What searches need is learned at `fit` for at most this many decisions, otherwise when it is needed.
@@ -40,7 +40,7 @@ EXCHANGES = 4
 SPARE = 2
 
 # Finds are settled in at most this many batches, until k per instance are.
-SETTLING = 3
+SETTLING = 2
 
 
 def _default_explainers() -> tuple[Explainer, ...]:
@@ -309,10 +309,11 @@ class Ensemble(Explainer):
 
         Settling makes some equal, so there are twice as many. Those with many changes often lose a few.
         """
-        count = task.affordable((task.k + 3) << turn, least=task.k)
-        chosen = [*self.selection.select(task, finds, count)]
+        count = task.affordable((task.k + 3) * (turn + 2), least=task.k)
+        traits = Traits(task, finds)
+        chosen = [*self.selection.select(task, finds, count, traits)]
         if task.k > 1:
-            chosen += self.selection.with_fewest_changes.select(task, finds, count)
+            chosen += self.selection.with_fewest_changes.select(task, finds, count, traits)
         return finds.take(np.unique(np.concatenate(chosen)))
 
     def _settled(self, task: Task, pool: Pool, finds: Finds, rounds: int) -> Search:
@@ -342,11 +343,10 @@ class Ensemble(Explainer):
             return
         finds = pool.finds().about(instances)
         # Implausibility takes the longest to measure, and polish moves candidates anyway.
-        cost = replace(self.selection, implausibility=0.0).costs(task, finds)
+        traits = Traits(task, finds)
+        cost = replace(self.selection, implausibility=0.0).costs(traits)
         most = task.affordable(max(10, self.starts * task.k), 2 * task.k)
-        finds = finds.take(
-            cheapest_actions(cost, action_ids(task, finds.rows, finds.instance), finds.instance, most)
-        )
+        finds = finds.take(cheapest_actions(cost, traits.action, finds.instance, most))
         polished = pool.derived(finds.finders, "polished")
         pool.add(self.polish.search(task, finds.rows, finds.instance, polished), "Polish")
         if self.selection.wants_ends:

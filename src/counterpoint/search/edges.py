@@ -73,8 +73,10 @@ class Found:
             return np.asarray(indices)
         mine = np.flatnonzero(np.isin(self.finds.instance, list(self._short)) & ~self._seen)
         instance = self.finds.instance[mine]
-        spare = mine[cheapest_of_each(self.task.distance(self.finds.rows[mine], instance), instance, SPARE)]
-        return np.union1d(indices, spare)
+        away = self.task.distance(self.finds.rows[mine], instance)
+        # Settled rows come first: another choice is made from them where there are any.
+        first = np.where(self.finds.settled[mine], 0.0, away)
+        return np.union1d(indices, mine[cheapest_of_each(first, instance, SPARE)])
 
     def count(self, indices: Indices, rows: int) -> None:
         """Note which rows were checked, and how many rows the model labelled for each."""

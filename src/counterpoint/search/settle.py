@@ -17,8 +17,8 @@ from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.search.grouped import before_each, cheapest_of_each
 from counterpoint.search.task import WIDE, Derived, Question, Task
 
-# A rounder value may change a feature by this much more, or by this much less.
-MORE, LESS = 0.05, 0.25
+# A rounder value may change a feature by this much more. It may change it by less in any case.
+MORE = 0.05
 
 # Smaller numbers, and larger ones than its inverse, are not rounded: powers of ten would overflow.
 SMALLEST = 1e-290
@@ -161,7 +161,7 @@ def rounder(task: Task, rows: Rows, instance: Indices, active: Indices, open_: M
     numbers &= (numbers.sum(axis=1) <= WIDE)[:, None]  # among very many changes, round numbers help nobody
     row, feature = np.nonzero(numbers)
     value, home = rows[active[row], feature], own[row, feature]
-    found, cell, digits = _fewer_digits(value, home)
+    found, cell, digits = fewer_digits(value, home)
     origin, feature, each = active[row[cell]], feature[cell], np.arange(len(cell))
     steps = rows[origin]
     steps[each, feature] = found
@@ -172,7 +172,7 @@ def rounder(task: Task, rows: Rows, instance: Indices, active: Indices, open_: M
     return Steps(steps[same], origin[same], feature[same], (DIGITS - digits - more / 10)[same])
 
 
-def _fewer_digits(value: Row, home: Row) -> tuple[Row, Indices, Row]:
+def fewer_digits(value: Row, home: Row) -> tuple[Row, Indices, Row]:
     """Find the values with fewer digits next to given ones: the values, whose they are, and their digits."""
     least = digits_of(value)
     found, cell, digits = [np.empty(0)], [np.empty(0, dtype=np.intp)], [np.empty(0)]
@@ -182,7 +182,7 @@ def _fewer_digits(value: Row, home: Row) -> tuple[Row, Indices, Row]:
         below, above = neighbours_with_digits(value[some], kept)
         for near in (below, above):
             change = (near - home[some]) * np.sign(value[some] - home[some])
-            allowed = (change > (1 - LESS) * size[some]) & (change <= (1 + MORE) * size[some])
+            allowed = (change > 0) & (change <= (1 + MORE) * size[some])
             found.append(near[allowed])
             cell.append(some[allowed])
             digits.append(np.full(int(allowed.sum()), float(kept)))

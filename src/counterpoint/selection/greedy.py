@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from counterpoint.data.types import Indices, Mask, Rows
 
 # What a repeated action loses: more than any gain.
-REPEATED = 1e6
+REPEATED = 1e8
 
 
 def cost_scaled_greedy(

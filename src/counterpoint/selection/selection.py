@@ -2,8 +2,9 @@
 
 The objective starts from the paper's: f(S), how many found rows are covered by the neighbourhoods of the
 chosen, minus c(S), what the chosen cost. Here the cost also has a part for plausibility and one for the
-number of changes, and `redundancy` and `dispersion` add terms about pairs. Cost-scaled greedy chooses k, or
-all candidates if there are fewer. What that guarantees, among the candidates considered:
+number of changes, and `redundancy` and `dispersion` add terms about pairs. Where some rows were rounded, the
+others cost more. Cost-scaled greedy chooses k, or all candidates if there are fewer. What that guarantees,
+among the candidates considered:
 
 - With `repeat`, and without redundancy and dispersion, which `BALANCED` and `CLOSE` do not have:
   f(S) − c(S) ≥ ½ f(T) − c(T) for every set T with as many members as S. A smaller T may be better, because S
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +44,13 @@ TOGETHER = 4 * CELLS
 NEAR = 100
 REFERENCE = 5_000
 
-# If there is room for several answers, each feature that is enough alone should be among them, beside the
-# nearest of all: the cost of changing several.
+# If there is room for several answers, the nearest of all is one of them, and each feature that is enough
+# alone should be: what being the nearest is worth, and the cost of changing several.
+NEAREST_OF_ALL = 2e4
 SEVERAL = 1e4
+
+# The cost of numbers that were not rounded where others were: a rounded variant comes first.
+UNROUNDED = 4e4
 
 # The cost of each further change, and of an action that holds another counterfactual's and more, as multiples
 # of the largest price of the setting.
@@ -52,10 +58,44 @@ FURTHER = 2.0
 NOT_MINIMAL = 4.0
 
 # The cost of a pair of categories that no known instance has: more than that of a repeated action.
-NEVER_SEEN = 1e8
+NEVER_SEEN = 1e10
 
 # If more features than this change on average, as in images, each change costs less.
 MANY = 8
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What finds are priced by: measured when it is asked for, once for all settings that price it."""
+
+    task: Task
+    finds: Finds
+
+    @cached_property
+    def action(self) -> Indices:
+        """The number of the action of each find."""
+        return action_ids(self.task, self.finds.rows, self.finds.instance)
+
+    @cached_property
+    def changes(self) -> Row:
+        """How many features change."""
+        return np.asarray(self.task.changed(self.finds.rows, self.finds.instance).sum(axis=1), np.float64)
+
+    @cached_property
+    def distance(self) -> Row:
+        """How far finds are from x."""
+        return self.task.distance(self.finds.rows, self.finds.instance)
+
+    @cached_property
+    def implausibility(self) -> Row:
+        """How far finds are from the known instances near x."""
+        return implausibility(self.task, self.finds)
+
+    @cached_property
+    def never_seen(self) -> Mask:
+        """Which finds have a pair of categories that no known instance has."""
+        seen = self.task.known.combinations
+        return seen.never_seen(self.finds.rows, self.task.x[self.finds.instance])
 
 
 @dataclass(frozen=True)
@@ -137,31 +177,39 @@ class Selection:
     def _largest_price(self) -> float:
         return max(self.distance, self.implausibility, self.changes, self.dispersion)
 
-    def select(self, task: Task, finds: Finds, k: int) -> list[Indices]:
-        """Choose at most k finds per instance; returns their indices."""
-        cost, action = self.costs(task, finds), action_ids(task, finds.rows, finds.instance)
+    def select(self, task: Task, finds: Finds, k: int, traits: Traits | None = None) -> list[Indices]:
+        """Choose at most k finds per instance; returns their indices.
+
+        `traits` are those of the finds, if they were measured before.
+        """
+        traits = traits or Traits(task, finds)
+        cost, action = self.costs(traits), traits.action
+        if self.rounding:
+            cost += UNROUNDED * ~finds.settled
+        prefers_few = k > 1 and not self.repeat and not self.needless
+        if prefers_few:
+            cost[cheapest_of_each(traits.distance, finds.instance, 1)] -= NEAREST_OF_ALL
         considered = self._considered(cost, action, finds, k)
         ends = np.searchsorted(finds.instance[considered], np.arange(1, len(task)))
         chosen = np.split(considered, ends)
         for instances in _alike(chosen, task.x.shape[1]):
             indices = np.stack([chosen[instance] for instance in instances])
             same, prices = None if self.repeat else action[indices], cost[indices]
-            if k > 1 and not self.repeat and not self.needless:
+            if prefers_few:
                 prices = prices + self._of_size(task, instances, finds.rows[indices])
             picks = self._choose(task, task.home[instances], finds.rows[indices], prices, same, k)
             for instance, pick in zip(instances, picks, strict=True):
                 chosen[instance] = chosen[instance][pick[pick >= 0]]
         return chosen
 
-    def costs(self, task: Task, finds: Finds) -> Row:
+    def costs(self, traits: Traits) -> Row:
         """Compute the cost of each find from distance, implausibility and number of changes."""
-        rows, instance = finds.rows, finds.instance
-        counts = task.changed(rows, instance).sum(axis=1)
+        instance, counts = traits.finds.instance, traits.changes
         cost = self.changes * np.minimum(counts, MANY * _relative(counts, instance))
-        cost = cost + self.distance * _relative(task.distance(rows, instance), instance)
+        cost = cost + self.distance * _relative(traits.distance, instance)
         if self.implausibility:
-            cost += self.implausibility * _relative(implausibility(task, finds), instance)
-        return np.asarray(cost + NEVER_SEEN * task.known.combinations.never_seen(rows, task.x[instance]))
+            cost += self.implausibility * _relative(traits.implausibility, instance)
+        return np.asarray(cost + NEVER_SEEN * traits.never_seen)
 
     def _considered(self, cost: Row, action: Indices, finds: Finds, k: int) -> Indices:
         """Keep the cheapest finds of each instance, of as many actions as possible unless they may repeat."""
@@ -171,15 +219,12 @@ class Selection:
         return cheapest_actions(cost, action, finds.instance, most)
 
     def _of_size(self, task: Task, instances: Sequence[int], rows: Stack) -> Rows:
-        """Compute what candidates cost for changing more than others; nothing for the nearest of all."""
+        """Compute what candidates cost for changing more than others."""
         ranks, x = task.rules.ranks, task.home[instances]
         ways = directions(ranks(rows), ranks(x)[:, None], task.is_category)[..., ~task.rules.frozen]
         further = np.maximum((ways != 0).sum(axis=2) - 1, 0)
         larger = FURTHER * further + NOT_MINIMAL * ~is_minimal(ways)
-        cost = SEVERAL * (further > 0) + self._largest_price * larger
-        away = task.distance(rows.reshape(-1, rows.shape[2]), np.repeat(instances, rows.shape[1]))
-        cost[np.arange(len(cost)), away.reshape(cost.shape).argmin(axis=1)] = 0.0
-        return np.asarray(cost)
+        return np.asarray(SEVERAL * (further > 0) + self._largest_price * larger)
 
     def _choose(
         self, task: Task, x: Rows, rows: Stack, cost: Rows, action: Indices | None, k: int
