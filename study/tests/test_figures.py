@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from counterpoint_study.findings import ranks
@@ -162,6 +163,18 @@ def test_the_heat_map_shows_each_mean_rank() -> None:
     figure = figures.heat(table)
     assert texts(figure) == ["1.0", "1.2", "2.0", "1.8"]
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["Counterpoint", "FAT"]
+
+
+def test_long_names_are_not_cut_off() -> None:
+    names = ("Counterpoint plausible", "Counterpoint", "+ our base explainers")
+    test = ranks.CriticalDifference(names, (1.1, 2.0, 2.9), 20, 0.001, 0.5, ())
+    table = pd.DataFrame({"size": [1.0, 2.0, 3.0], "overall": [1.0, 2.0, 3.0]}, index=list(names))
+    for figure in (figures.diagram(test), figures.heat(table)):
+        (axes,) = figure.axes
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        for text in [*axes.texts, *axes.get_yticklabels()]:
+            box = text.get_window_extent(renderer)
+            assert box.x0 >= 0 and box.x1 <= figure.bbox.x1, text.get_text()
 
 
 def test_a_figure_is_saved_twice_and_always_alike(tmp_path: Path) -> None:

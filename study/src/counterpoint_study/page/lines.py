@@ -33,6 +33,7 @@ _TICKS = 6
 # Distances are on a logarithmic axis if the largest is this many times their median, and seconds if it is
 # this many times the smallest; shares never.
 _WIDE = 8.0
+_TWO_DECADES = 100.0
 _SHARES = ("size", "act", "dis_count", "div_count", "dipo")
 
 
@@ -137,11 +138,13 @@ def _scale(axes: Axes, metric: str, values: NDArray[np.float64]) -> None:
             axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     elif len(positive) == len(values):
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(numticks=5))
+        near = values.max() < _TWO_DECADES * values.min()
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if near else (1.0,), numticks=6))
         axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
         axes.yaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_yscale("symlog", linthresh=float(np.quantile(positive, 0.1)))
+        axes.yaxis.set_major_formatter(FormatStrFormatter("%g"))
 
 
 def _legend(places: Sequence[Axes], chosen: Sequence[str], more: bool) -> None:
