@@ -1,10 +1,11 @@
 """Made-up means and results, for the tests of what is concluded from them."""
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from counterpoint_study.findings.ranks import NAMES
+from counterpoint_study.findings.ranks import ANOTHER, BY_DISTANCE, NAMES
 
 NAN = float("nan")
 PLACES = [("s1", "forest"), ("s1", "network"), ("s2", "forest"), ("s2", "network")]
@@ -59,3 +60,41 @@ def study(*methods: list[dict[str, Any]]) -> pd.DataFrame:
         "plan": {"limits": {"cell": 9}, "ks": (1, 5)},
     }
     return results
+
+
+def whole_run(seed: int, share: float = 1.0) -> pd.DataFrame:
+    """All that a file of a small run has: steps, settings, and peers of which some are slow or limited."""
+    ours = {"batched": 0.1, "model_calls": 9, "model_rows": 900}
+    other: dict[str, Any] = {"seed": seed, "share": share, "refused": 0, "size": 0.9}
+    own = ["Counterpoint", "Counterpoint diverse", "ECE (paper)", "+ whole pool", "+ our selection", "BCE-N"]
+    methods = [
+        rows(name, box, **other, **ours, impl=0.1 + 0.05 * place)
+        for place, name in enumerate(own)
+        for box in ("forest", "network")
+    ]
+    peers = {"model_calls": 0, "model_rows": 0}
+    methods += [
+        rows(name, box, **other, **peers) for name in ("FAT", "CBCE") for box in ("forest", "network")
+    ]
+    few = other | {"size": 0.2}
+    slow = rows("CEM", **few, **peers | {"error": "TimeLimit: time limit of 30 s"})
+    methods += [[row for row in slow if row["instance"] == 0], rows("CEM", "network", **few)]
+    methods += [rows("CEML", "network", **few), failure("CEML", "PeerError: no forests")]
+    results = study(*methods).assign(seed=seed, share=share)
+    results = results.assign(**{f"{name}{ANOTHER}": results[name] for name in BY_DISTANCE})
+    accuracy = {"set": "german", "black_box": "forest", "accuracy": 0.7 + seed / 100, "paper": 0.76}
+    results.attrs = {
+        "plan": {"topic": "tables", "seed": seed},
+        "versions": {"counterpoint": "1.2", "python": "3.13"},
+        "machine": {"system": "a calculator", "cores": 1},
+        "accuracies": [accuracy],
+        "command": f"counterpoint study tables --seed {seed}",
+    }
+    return results
+
+
+def save_without_drawing(figure: Any, folder: Path, name: str) -> str:
+    """Stands for `figures.save` where only the names of figures matter: drawing takes most of the time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.png").write_bytes(name.encode())
+    return ""

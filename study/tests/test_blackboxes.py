@@ -176,3 +176,10 @@ def test_tuning_writes_one_set_down_and_leaves_the_others(
 def _shares(trained: Trained) -> np.ndarray:
     shares: np.ndarray = trained.model.predict_proba(trained.data.X_test)
     return shares
+
+
+def test_accuracies_are_those_of_the_seed_and_the_black_boxes_that_are_asked_for() -> None:
+    table = accuracies(("german",), ("forest",), seed=1)
+    assert table[["set", "black_box"]].values.tolist() == [["german", "forest"]]
+    assert table["accuracy"].item() == train("german", "forest", seed=1).accuracy
+    assert table["accuracy"].item() != train("german", "forest", seed=0).accuracy

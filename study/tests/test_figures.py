@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from counterpoint_study.findings import ranks
 from counterpoint_study.page import figures, page
+from counterpoint_study.page.lines import lines, named
 from counterpoint_study.page.styles import STYLES
 from counterpoint_study.topics import TOPICS
 from made_up import NAN, failure, rows, study
@@ -55,8 +57,8 @@ def _axes(figure: Figure | Axes) -> list[Axes]:
 
 
 def test_ten_plots_in_the_papers_order_say_which_way_is_better() -> None:
-    figure = figures.lines(ranks.means(usual()))
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    figure = lines(ranks.means(usual()))
+    titles = [title for axes in figure.axes if (title := axes.get_title(loc="left"))]
     assert titles[0] == "Size ↑"
     assert titles[-1] == "Runtime ↓"
     assert [title[:-2] for title in titles] == [metric.title for metric in ranks.METRICS]
@@ -66,7 +68,7 @@ def test_a_line_is_the_mean_over_sets_and_black_boxes() -> None:
     results = study(
         rows("Counterpoint", size=1.0), rows("Counterpoint", "network", size=0.5), failure("FAT", "no")
     )
-    (line,) = figures.lines(ranks.means(results)).axes[0].lines
+    (line,) = lines(ranks.means(results)).axes[0].lines
     assert line.get_label() == "Counterpoint"
     assert list(line.get_ydata()) == [0.75, 0.75]
     assert list(line.get_xdata()) == [1, 5]
@@ -74,17 +76,37 @@ def test_a_line_is_the_mean_over_sets_and_black_boxes() -> None:
 
 def test_neighbouring_ks_do_not_mix() -> None:
     ks = (1, 2, 3, 4, 5, 8, 10, 12, 14, 16, 18, 20)
-    size = figures.lines(ranks.means(study(rows("Counterpoint", ks=ks), rows("FAT", ks=ks)))).axes[0]
+    size = lines(ranks.means(study(rows("Counterpoint", ks=ks), rows("FAT", ks=ks)))).axes[0]
     for line in size.lines:
         assert np.abs(np.asarray(line.get_xdata(), dtype=float) - ks).max() <= 0.3 + 1e-9
     assert [tick.get_text() for tick in size.get_xticklabels()] == ["1", "3", "5", "10", "14", "18"]
 
 
-def test_every_method_that_ran_has_a_line_and_a_place_in_the_legend() -> None:
-    figure = figures.lines(ranks.means(usual()))
-    drawn = {str(line.get_label()) for line in figure.axes[0].lines}
-    named = {text.get_text() for artist in figure.artists for text in artist.get_texts()}
-    assert drawn == named == {"Counterpoint", *OTHERS, "DiCE gradient"}
+def test_every_method_that_ran_has_a_line_and_those_with_a_name_are_in_the_legend() -> None:
+    figure = lines(ranks.means(usual()), with_names=["Counterpoint", "FAT"])
+    drawn = {str(line.get_label()): line for line in figure.axes[0].lines}
+    assert set(drawn) == {"Counterpoint", *OTHERS, "DiCE gradient"}
+    assert legend(figure) == ["Counterpoint", "FAT", "all others"]
+    assert drawn["CEM"].get_color() == drawn["CBCE"].get_color() != drawn["FAT"].get_color()
+
+
+def test_few_methods_all_have_a_name() -> None:
+    assert legend(lines(ranks.means(usual()))) == [
+        *("Counterpoint", "CBCE", "DiCE random", "DiCE gradient", "FAT", "CEM"),
+    ]
+
+
+def test_the_best_ranked_have_a_name_after_ours_and_the_papers() -> None:
+    ranked = ["Counterpoint varied", "NICE", "BCE-N", "FAT", "ECE_I (paper)", "ECE (paper)", "Counterpoint"]
+    assert named([*ranked, "CEM", "CEGP", "WACH"]) == [
+        *("Counterpoint", "ECE (paper)", "FAT", "CEM", "CEGP", "NICE"),
+    ]
+
+
+def legend(figure: Figure) -> list[str]:
+    return [
+        text.get_text() for axes in figure.axes if axes.get_legend() for text in axes.get_legend().get_texts()
+    ]
 
 
 def test_methods_are_told_apart_without_colour() -> None:
@@ -111,13 +133,13 @@ def test_values_far_apart_are_on_a_logarithmic_axis(
     metric: str, values: tuple[float, ...], scale: str
 ) -> None:
     each = zip(["Counterpoint", "FAT", "CEM", "CEML"], values, strict=True)
-    figure = figures.lines(ranks.means(study(*(rows(name, **{metric: value}) for name, value in each))))
+    figure = lines(ranks.means(study(*(rows(name, **{metric: value}) for name, value in each))))
     assert figure.axes[ranks.NAMES.index(metric)].get_yscale() == scale
 
 
 def test_a_metric_that_nobody_has_and_a_single_k_can_be_drawn() -> None:
     results = study(rows("Counterpoint", ks=(3,), inst=NAN), rows("a stranger", ks=(3,), inst=NAN))
-    figures.lines(ranks.means(results)).draw_without_rendering()
+    lines(ranks.means(results)).draw_without_rendering()
 
 
 # --- ranks -----------------------------------------------------------------------------------------------
@@ -141,6 +163,18 @@ def test_the_heat_map_shows_each_mean_rank() -> None:
     figure = figures.heat(table)
     assert texts(figure) == ["1.0", "1.2", "2.0", "1.8"]
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["Counterpoint", "FAT"]
+
+
+def test_long_names_are_not_cut_off() -> None:
+    names = ("Counterpoint plausible", "Counterpoint", "+ our base explainers")
+    test = ranks.CriticalDifference(names, (1.1, 2.0, 2.9), 20, 0.001, 0.5, ())
+    table = pd.DataFrame({"size": [1.0, 2.0, 3.0], "overall": [1.0, 2.0, 3.0]}, index=list(names))
+    for figure in (figures.diagram(test), figures.heat(table)):
+        (axes,) = figure.axes
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        for text in [*axes.texts, *(axes.get_yticklabels() if axes.axison else [])]:
+            box = text.get_window_extent(renderer)
+            assert 0 <= box.x0 < box.x1 <= figure.bbox.x1, text.get_text()
 
 
 def test_a_figure_is_saved_twice_and_always_alike(tmp_path: Path) -> None:
@@ -198,8 +232,10 @@ def test_figures_and_tables_are_files_too(folder: Path) -> None:
         f"{n}.{e}" for n in names for e in ("png", "svg")
     }
     tables = {"accuracy", "cells", "failures", "methods", "paper", "mean_ranks", "mean_ranks_limited"}
-    tables |= {"claim_overall", "claim_settings", "claim_metrics", "summary"}
-    assert {path.name for path in (folder / "tables").iterdir()} == {
+    tables |= {"claim_overall", "claim_settings", "claim_metrics", "claims", "summary"}
+    tables |= {"rivals", "times", "explained", "seeds"}
+    texts = {"runs.md", "headline.md", "paper_in_short.md"}
+    assert {path.name for path in (folder / "tables").iterdir()} == texts | {
         f"{n}.{e}" for n in tables for e in ("csv", "md")
     }
 

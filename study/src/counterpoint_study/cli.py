@@ -27,6 +27,7 @@ def add_study(commands: Any, common: argparse.ArgumentParser) -> None:
         _add_topic(kinds, common, topic, sets)
     _add_size(kinds, common)
     _add_recompute(kinds, common)
+    _add_publish(kinds, common)
 
 
 def _add_topic(kinds: Any, common: argparse.ArgumentParser, topic: str, sets: str) -> None:
@@ -66,8 +67,23 @@ def _add_recompute(kinds: Any, common: argparse.ArgumentParser) -> None:
     parser.add_argument("results", nargs="+", type=Path, help="results.parquet files")
     folder = Path("study-results", "recomputed")
     parser.add_argument("--out", type=Path, default=folder, help=f"folder ({folder})")
-    parser.add_argument("--docs", type=Path, help="a checkout whose README and docs get the new tables")
+    parser.add_argument("--docs", type=Path, help="a checkout whose README and docs are renewed")
     parser.set_defaults(do=_recompute)
+
+
+def _add_publish(kinds: Any, common: argparse.ArgumentParser) -> None:
+    parser = kinds.add_parser(
+        "publish",
+        help="put results into a checkout, and renew its README and docs",
+        parents=[common],
+        description="Write results.parquet files of studies as small files into study/results of a checkout, "
+        "then recompute everything from all files that are there, and renew README and docs.",
+    )
+    parser.add_argument("results", nargs="+", type=Path, help="results.parquet files")
+    folder = Path("study-results", "recomputed")
+    parser.add_argument("--out", type=Path, default=folder, help=f"folder of pages ({folder})")
+    parser.add_argument("--docs", type=Path, default=Path(), help="the checkout (.)")
+    parser.set_defaults(do=_publish)
 
 
 def _add_plan(parser: argparse.ArgumentParser, sets: str, folder: Path) -> None:
@@ -99,7 +115,7 @@ def _study(options: argparse.Namespace) -> None:
     from counterpoint_study.page.gallery import galleries
 
     plan = plan_of(options)
-    command, found = _command(), accuracies(plan.sets)
+    command, found = _command(), accuracies(plan.sets, plan.black_boxes, plan.seed)
     # The file says all that a page needs, so that it can be recomputed from the file alone.
     notes = {"command": command, "accuracies": found.to_dict("records")}
     results = runner.run(plan, options.out, options.cores, notes)
@@ -131,12 +147,26 @@ def _size(options: argparse.Namespace) -> None:
 
 
 def _recompute(options: argparse.Namespace) -> None:
-    from counterpoint_study.recompute import recompute, update_docs
+    from counterpoint_study.documentation import update
+    from counterpoint_study.recompute import recompute
 
     for path in recompute(options.results, options.out):
         print(path)
-    for path in update_docs(options.docs, options.out) if options.docs else []:
+    for path in update(options.docs, options.out) if options.docs else []:
         print(path)
+
+
+def _publish(options: argparse.Namespace) -> None:
+    from counterpoint_study import published
+    from counterpoint_study.documentation import RESULTS
+
+    folder = options.docs / RESULTS
+    for given in options.results:
+        results = published.read(given)
+        published.write(results, folder / published.name_of(results))
+        print(folder / published.name_of(results))
+    options.results = sorted(folder.glob("*.parquet"))
+    _recompute(options)
 
 
 def _command() -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from counterpoint_study.findings.ranks import ABLATION, NAMES, WHERE
+from counterpoint_study.findings.ranks import ABLATION, NAMES, TIE, WHERE
 
 COSTS = ("batched", "model_calls", "model_rows")
 """What a step costs, beside its runtime: seconds in a batch, model calls and model rows per decision."""
@@ -42,7 +42,8 @@ def ablation(results: pd.DataFrame) -> Ablation | None:
     answered = wide["dis_dist"][steps].notna().all(axis=1).sum()
     values = pd.DataFrame(means).reindex(steps).rename_axis("step").reset_index()
     values.insert(1, SHARED, int(answered))
-    changes = values.set_index("step").drop(columns=SHARED).diff().iloc[1:].reset_index()
+    apart = values.set_index("step").drop(columns=SHARED).diff().iloc[1:]
+    changes = apart.mask(apart.abs() <= TIE, 0.0).reset_index()
     return Ablation(values, changes)
 
 

@@ -208,7 +208,8 @@ def beside(results: pd.DataFrame, setting: str, peer: str) -> tuple[pd.DataFrame
 
     A value that the setting lacks where the peer has one is as bad as can be.
     """
-    values = results[results["instance"] >= 0].set_index(["method", *WHERE, "instance"])[NAMES].astype(float)
+    rows = results[results["method"].isin([setting, peer]) & (results["instance"] >= 0)]
+    values = rows.set_index(["method", *WHERE, "instance"])[NAMES].astype(float)
     theirs = values.loc[peer]
     own = values.loc[setting].reindex(theirs.index).fillna(np.inf * SIGNS).where(theirs.notna())
     return own.groupby(WHERE).mean(), theirs.groupby(WHERE).mean()

@@ -36,4 +36,5 @@ def size_table(results: pd.DataFrame) -> pd.DataFrame:
     """Take each method's means over cells at each size of X."""
     cells = by_size(results)
     ran = cells[cells["instances"] > 0]
-    return ran.groupby(["method", PERCENT], sort=False)[NAMES].mean().reset_index()
+    table = ran.groupby(["method", PERCENT])[NAMES].mean()
+    return table.reindex(dict.fromkeys(ran["method"]), level="method").reset_index()

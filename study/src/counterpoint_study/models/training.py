@@ -187,8 +187,8 @@ def _train_on_arrays(data: ArrayDataset, kind: str, seed: int, settings: Setting
     return TrainedOnArrays(data, kind, model, accuracy, key)
 
 
-def accuracies(names: Sequence[str] = TABLES) -> pd.DataFrame:
-    """Compare the black boxes with the paper's own, on test instances.
+def accuracies(names: Sequence[str] = TABLES, boxes: Sequence[str] = KINDS, seed: int = 0) -> pd.DataFrame:
+    """Compare the black boxes of a seed with the paper's own, on test instances.
 
     Returns
     -------
@@ -196,9 +196,10 @@ def accuracies(names: Sequence[str] = TABLES) -> pd.DataFrame:
         A row for each black box, with the columns set, black_box, accuracy and paper.
     """
     rows = [
-        (name, kind, train(name, kind).accuracy, PAPER_ACCURACY[name, kind])
+        (name, kind, train(name, kind, seed=seed).accuracy, PAPER_ACCURACY[name, kind])
         for name in names
         for kind in kinds(name)
+        if kind in boxes
     ]
     return pd.DataFrame(rows, columns=["set", "black_box", "accuracy", "paper"])
 

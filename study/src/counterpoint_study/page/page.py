@@ -12,7 +12,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from jinja2 import Environment, StrictUndefined, Template
 from matplotlib.figure import Figure
@@ -20,21 +19,22 @@ from matplotlib.figure import Figure
 from counterpoint_study.findings.ablation import ablation
 from counterpoint_study.findings.claims import Claims
 from counterpoint_study.findings.ranks import (
-    CELL,
     METRICS,
     OURS,
     STEPS,
     TIE,
     Contest,
-    CriticalDifference,
     can_be_tested,
     contests,
     critical_difference,
     mean_ranks,
     means,
 )
+from counterpoint_study.findings.rivals import explained, rivals, times
+from counterpoint_study.findings.seeds import by_seed, seeds_of, settings_beside
 from counterpoint_study.findings.statements import NONE
-from counterpoint_study.page import figures
+from counterpoint_study.page import figures, markdown, tables, verdicts
+from counterpoint_study.page.lines import lines, named
 from counterpoint_study.page.styles import in_order
 from counterpoint_study.topics import Topic
 
@@ -91,16 +91,18 @@ def write(
         )
     found = topic.claims(results) if OURS in ran else None
     held = contests(table, methods, topic.metrics)
-    tables = _tables(table, held, topic.metrics) | {
+    laid_out = tables.of_cells(table, held, topic.metrics) | {
         "accuracy": accuracies.assign(difference=accuracies["accuracy"] - accuracies["paper"]),
         "paper": pd.DataFrame(topic.statements(results, table, found)),
-        "failures": _failures(every),
+        "failures": tables.failures(every),
         "methods": every[["method", "library"]].drop_duplicates().reset_index(drop=True),
-        **(claim_tables(found) if found else {}),
+        "times": times(results),
+        "explained": explained(results),
         **({"ablation": steps.values, "ablation_changes": steps.changes} if steps else {}),
-        **({"summary": summary(table, found.overall[0].test)} if found and found.overall else {}),
+        **(_judged(topic, results, table, found) if found else {}),
     }
-    save_tables(tables, folder / "tables")
+    markdown.save_tables(laid_out, folder / "tables")
+    markdown.save_texts(_texts(every, topic, laid_out, found), folder / "tables")
     drawn = _draw(table, held, found, topic.metrics) | {f"gallery_{n}": each for n, each in galleries.items()}
     saved = {name: figures.save(figure, folder / "figures", name) for name, figure in drawn.items()}
     html = _template().render(
@@ -109,9 +111,9 @@ def write(
         metrics=[metric for metric in METRICS if metric.name in topic.metrics],
         claims=found,
         figures={name: b64encode(svg.encode()).decode() for name, svg in saved.items()},
-        tables=tables,
+        tables=laid_out,
         galleries=list(galleries),
-        places=_by_place(tables["cells"]),
+        places=_by_place(laid_out["cells"]),
         contests=held,
         nowhere=[name for name in methods if name not in ran],
     )
@@ -120,9 +122,38 @@ def write(
     return path
 
 
+def _judged(
+    topic: Topic, results: pd.DataFrame, table: pd.DataFrame, found: Claims
+) -> dict[str, pd.DataFrame]:
+    """Lay out all that is about our default: what is claimed of it, and where it stands beside others."""
+    beside = settings_beside(results, found.matches)
+    return {
+        **tables.claims(found),
+        "claims": verdicts.verdicts(found),
+        "rivals": verdicts.where_it_loses(rivals(results, topic.metrics)),
+        "seeds": by_seed(results, topic.claims),
+        **({"settings_beside": beside} if len(beside) else {}),
+        **({"summary": tables.summary(table, found.overall[0].test)} if found.overall else {}),
+    }
+
+
+def _texts(
+    results: pd.DataFrame, topic: Topic, laid_out: Mapping[str, pd.DataFrame], found: Claims | None
+) -> dict[str, str]:
+    """Say in sentences what was run and found."""
+    texts = {
+        "runs": verdicts.runs(results, topic.name),
+        "paper_in_short": verdicts.statements_in_short(laid_out["paper"]),
+    }
+    if found:
+        texts["headline"] = verdicts.headline(found)
+        texts["paper_and_ours"] = verdicts.paper_and_ours(found)
+    return {name: text for name, text in texts.items() if text}
+
+
 def _template() -> Template:
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    page.filters |= {"text": _text, "word": lambda count: _WORDS.get(count, str(count))}
+    page.filters |= {"text": markdown.written, "word": lambda count: _WORDS.get(count, str(count))}
     return page.from_string(files(__package__).joinpath("page.html.j2").read_text("utf-8"))
 
 
@@ -130,9 +161,11 @@ def _draw(
     table: pd.DataFrame, held: Sequence[Contest], found: Claims | None, metrics: Sequence[str]
 ) -> dict[str, Figure]:
     """Draw all figures by the names of their files."""
-    drawn = {"lines": figures.lines(table, metrics)}
-    if held:
-        drawn["heat"] = figures.heat(mean_ranks(held[0].ranks))
+    ranked = mean_ranks(held[0].ranks) if held else None
+    names = None if ranked is None else named(list(ranked.index))
+    drawn = {"lines": lines(table, metrics, with_names=names)}
+    if ranked is not None:
+        drawn["heat"] = figures.heat(ranked)
     standings = found.overall if found else ()
     for standing in standings:
         drawn[DIAGRAMS[standing.runs]] = figures.diagram(standing.test)
@@ -142,92 +175,8 @@ def _draw(
     return drawn
 
 
-def _tables(table: pd.DataFrame, held: Sequence[Contest], metrics: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """Lay out the cells, and the mean ranks in each contest."""
-    ranked = [mean_ranks(each.ranks).rename_axis("method").reset_index() for each in held]
-    tables = {"cells": table[[*CELL, "instances", "valid", "errors", *metrics, "batched"]]}
-    return tables | dict(zip(("mean_ranks", "mean_ranks_limited"), ranked, strict=False))
-
-
-def claim_tables(found: Claims) -> dict[str, pd.DataFrame]:
-    """Lay the claims out, one table each."""
-    overall, leads = found.overall, found.leads
-    duels = [(match, duel) for match in found.matches for duel in match.duels]
-    columns: dict[str, dict[str, list[Any]]] = {
-        "claim_overall": {
-            "over": [s.runs for s in overall],
-            "methods": [len(s.test.methods) for s in overall],
-            "runs": [s.test.runs for s in overall],
-            OURS: [s.test.rank(s.ours) for s in overall],
-            "critical difference": [s.test.difference for s in overall],
-            "Friedman p": [s.test.p for s in overall],
-            "first": [s.first for s in overall],
-            "not significantly worse": [", ".join(s.not_beaten) for s in overall],
-        },
-        "claim_settings": {
-            "peer": [match.peer for match, _ in duels],
-            "size": [match.size for match, _ in duels],
-            "explained": [f"{match.explained} of {match.asked}" for match, _ in duels],
-            "cells": [match.cells for match, _ in duels],
-            "cells matched by any": [match.matched for match, _ in duels],
-            "setting": [duel.setting for _, duel in duels],
-            "cells matched": [duel.best_cells for _, duel in duels],
-            "metrics as good": [duel.as_good for _, duel in duels],
-            "worse on": [", ".join(duel.loses) for _, duel in duels],
-        },
-        "claim_metrics": {
-            "metric": [s.runs for s in leads],
-            OURS: [s.test.rank(s.ours) for s in leads],
-            "first method": [s.test.methods[0] for s in leads],
-            "its rank": [s.test.mean_ranks[0] for s in leads],
-            "critical difference": [s.test.difference for s in leads],
-            "first": [s.first for s in leads],
-            "first or tied": [s.tied_first for s in leads],
-        },
-    }
-    # From rows, not columns: pandas would take columns without any value as numbers.
-    return {
-        name: pd.DataFrame(zip(*each.values(), strict=True), columns=list(each))
-        for name, each in columns.items()
-    }
-
-
-def summary(table: pd.DataFrame, test: CriticalDifference) -> pd.DataFrame:
-    """Give each method of a test one line: its mean rank, and its means over the cells in which it ran.
-
-    The distance is a median, because a few cells have heavy tails.
-    """
-    ran = table[(table["instances"] > 0) & table["method"].isin(test.methods)].groupby("method")
-    means_, medians = ran.mean(numeric_only=True), ran["dis_dist"].median()
-    lines = {
-        "method": test.methods,
-        "mean rank": test.mean_ranks,
-        "found of k": [means_["size"][name] for name in test.methods],
-        "actionable": [means_["act"][name] for name in test.methods],
-        "median distance": [medians[name] for name in test.methods],
-        "implausibility": [means_["impl"][name] for name in test.methods],
-        "discriminative power": [means_["dipo"][name] for name in test.methods],
-        "seconds": [means_["runtime"][name] for name in test.methods],
-        "seconds in a batch": [means_["batched"][name] for name in test.methods],
-        "instances": [int(ran["instances"].sum()[name]) for name in test.methods],
-    }
-    return pd.DataFrame(lines)
-
-
-def _failures(results: pd.DataFrame) -> pd.DataFrame:
-    """List who gave no answer where and why, and how often."""
-    failed = results[results["error"].notna()]
-    rows = []
-    for (method, box, reason), group in failed.groupby(["method", "black_box", "error"]):
-        sets, ks = (", ".join(str(x) for x in sorted(group[name].unique())) for name in ("set", "k"))
-        ran = int((group["instance"] >= 0).sum())
-        rows.append((method, box, sets, ks, f"{ran} answers missing" if ran else "could not run", reason))
-    return pd.DataFrame(rows, columns=["method", "black_box", "sets", "k", "what", "reason"])
-
-
 def _facts(results: pd.DataFrame, table: pd.DataFrame, command: str, topic: Topic) -> list[tuple[str, str]]:
     """List what was run, and whatever the results say of how."""
-    seeds = sorted(results["seed"].dropna().unique()) if "seed" in results else []
     listed = {
         name: ", ".join(str(x) for x in dict.fromkeys(table[name])) for name in ("set", "black_box", "k")
     }
@@ -239,7 +188,7 @@ def _facts(results: pd.DataFrame, table: pd.DataFrame, command: str, topic: Topi
         ("k", listed["k"]),
         ("Methods", str(table["method"].nunique())),
         ("Instances a cell", f"up to {table['instances'].max()}"),
-        ("Seed", ", ".join(str(int(seed)) for seed in seeds) or NONE),
+        ("Seed", ", ".join(str(seed) for seed in seeds_of(results)) or NONE),
     ]
     shown = {name.lower() for name, _ in facts} | {"accuracies"}
     more = {str(name): value for name, value in results.attrs.items() if str(name).lower() not in shown}
@@ -267,32 +216,3 @@ def _by_place(cells: pd.DataFrame) -> list[tuple[str, pd.DataFrame, list[list[bo
             best[metric.name] = (part[metric.name] - top).abs() <= TIE
         found.append((f"{name}, {box}", part, best.to_numpy().tolist()))
     return found
-
-
-def save_tables(tables: dict[str, pd.DataFrame], folder: Path) -> None:
-    """Write each table as CSV, in full, and as Markdown, rounded."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, table in tables.items():
-        table.to_csv(folder / f"{name}.csv", index=False)
-        rows = [[_text(value).replace("|", "\\|") for value in row] for row in table.itertuples(index=False)]
-        marks = ["---:" if pd.api.types.is_numeric_dtype(kind) else "---" for kind in table.dtypes]
-        lines = [" | ".join(line) for line in [[str(c) for c in table], marks, *rows]]
-        (folder / f"{name}.md").write_text("".join(f"| {line} |\n" for line in lines), encoding="utf-8")
-
-
-def _text(value: Any) -> str:
-    """Write a value for people."""
-    if isinstance(value, (bool, np.bool_)):
-        return "yes" if value else "no"
-    if isinstance(value, (float, np.floating)):
-        return _number(float(value))
-    return NONE if value is None or value == "" else " ".join(str(value).split())
-
-
-def _number(value: float) -> str:
-    """Write a number with about three digits."""
-    if np.isnan(value):
-        return NONE
-    if 0 < abs(value) < 0.0005:
-        return f"{value:.1e}"
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -21,7 +21,8 @@ class Style:
     hollow: bool = False
 
 
-# The colours of others are Okabe and Ito's and, for CBCE, Paul Tol's wine: told apart by colour-blind eyes.
+# Colours of others are Okabe and Ito's, for CBCE Paul Tol's wine, for the paper's method a dark violet:
+# told apart by colour-blind eyes.
 STYLES = {
     "Counterpoint": Style("black", "-", "o", width=2.8, size=7.0),
     "Counterpoint close": Style("black", "--", "^", hollow=True),
@@ -33,10 +34,10 @@ STYLES = {
     "Counterpoint I": Style("black", "--", "X", width=1.0, hollow=True),
     "Counterpoint K4": Style("black", ":", "p", hollow=True),
     "Counterpoint K7": Style("black", "-.", "h", hollow=True),
-    "ECE (paper)": Style("#5b5b5b", "-", "o", width=2.0, size=6.0),
-    "ECE_I (paper)": Style("#5b5b5b", "--", "X", width=1.0),
-    "ECE_K4 (paper)": Style("#5b5b5b", ":", "p"),
-    "ECE_K7 (paper)": Style("#5b5b5b", "-.", "h"),
+    "ECE (paper)": Style("#5e3c99", "-", "o", width=2.0, size=6.0),
+    "ECE_I (paper)": Style("#5e3c99", "--", "X", width=1.0),
+    "ECE_K4 (paper)": Style("#5e3c99", ":", "p"),
+    "ECE_K7 (paper)": Style("#5e3c99", "-.", "h"),
     "BCE-B": Style("#9a9a9a", "-", "v", width=0.9, size=4.0),
     "BCE-T": Style("#9a9a9a", "--", "^", width=0.9, size=4.0),
     "BCE-S": Style("#9a9a9a", ":", "<", width=0.9, size=4.0),
