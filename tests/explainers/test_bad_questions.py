@@ -63,7 +63,7 @@ def test_a_k_that_is_too_large_is_refused_wherever_it_is_given(fitted):
         lambda k: Bounds(k=k),
         lambda k: Session.of(fitted, k=k),
     ):
-        with pytest.raises(ValueError, match="k must be at most 1,000, got 1,001. Ask for fewer"):
+        with pytest.raises(ValueError, match=r"k must be at most 1,000, got 1,001\. Ask for fewer"):
             ask(1_001)
 
 
