@@ -23,6 +23,9 @@ lint: .venv/dev
 types: .venv/dev
 	$(BIN)/mypy
 
+# One thread each: a process per core runs already, and threads that wait for a core burn the time of others.
+tests: export OMP_NUM_THREADS := 1
+tests: export OPENBLAS_NUM_THREADS := 1
 tests: .venv/dev
 	$(BIN)/pytest -n auto
 
@@ -100,8 +103,8 @@ study: .venv/study
 	$(BIN)/counterpoint study tables $(STUDY)
 
 # Figures of the README. Run them on a quiet machine; each prints a table and writes benchmarks/results/*.json.
-.PHONY: bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-serve bench-nearest bench-survival
-bench-speed bench-growth bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-serve bench-nearest bench-survival: bench-%: .venv/study
+.PHONY: bench-speed bench-growth bench-columns bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-serve bench-nearest bench-survival
+bench-speed bench-growth bench-columns bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-serve bench-nearest bench-survival: bench-%: .venv/study
 	$(BIN)/python -m counterpoint_study.benchmarks.$*
 
 # It opens the page in a browser, which only the tests' environment can.

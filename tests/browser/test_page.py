@@ -35,12 +35,6 @@ def address(calls: Calls) -> Iterator[str]:
         yield page.address
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with screen.launched() as running:
-        yield running
-
-
 @pytest.fixture
 def tab(browser: Any, address: str) -> Iterator[Any]:
     """The page on the first refused applicant, with its answers drawn."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 import screen
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
@@ -34,13 +32,6 @@ def grants(table: pd.DataFrame) -> np.ndarray:
     points = table["income"] / 1000 + 20 * old + 15 * table["member"].astype(int)
     points += 10 * (table["town"] == "town a") - 30 * table["debt"].fillna(0.5)
     return np.where(points > 80, "granted", "refused")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    screen.browser_path()
-    with screen.launched() as running:
-        yield running
 
 
 def settled(tab: Any) -> None:

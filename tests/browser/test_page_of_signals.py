@@ -29,13 +29,6 @@ class Flat:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    screen.browser_path()
-    with screen.launched() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def images() -> Iterator[str]:
     digits = load_digits()
     explainer = cp.Ensemble(size=4).fit(Flat(digits.images, digits.target), digits.images[:300])

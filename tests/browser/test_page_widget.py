@@ -37,13 +37,6 @@ widget.render({ model, el: document.getElementById("cell") });
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    screen.browser_path()
-    with screen.launched() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def explainer() -> cp.Explainer:
     table = loans.people(300)
     return cp.Ensemble(size=4).fit(

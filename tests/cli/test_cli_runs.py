@@ -22,6 +22,8 @@ from counterpoint.explanation.explanations import Explanations
 
 COUNT, PART = 40, 10
 MANY, ONE = ("--rows", "rows.csv"), ("--row", "x.json")
+# What `start` asks, for `explain` in this process.
+AGAIN = (*MANY, "-k", "2", "--quiet")
 
 # A model that waits in the middle of its work until it is told to go on.
 WAITING = """
@@ -86,13 +88,13 @@ def left() -> list[str]:
     )
 
 
-def test_a_second_run_for_the_same_output_is_told_who_has_it(rows):
+def test_a_second_run_for_the_same_output_is_told_who_has_it(explain, rows, capsys):
     Path("link.csv").symlink_to("found.csv")
     first = start("--out", "found.csv", "--report", "found.html")
     until(Path("asked").exists)
     for outputs in (["--out", "found.csv"], ["--report", "found.html"], ["--out", "link.csv"]):
-        code, said = finished(start(*outputs))
-        assert code == 75
+        assert explain(*AGAIN, *outputs, model="waiting:decide") == 75
+        said = capsys.readouterr().err
         assert f"is being written by process {first.pid} on {socket.gethostname()} since 20" in said
         assert said.count("\n") == 1
     Path("go").touch()
@@ -101,8 +103,8 @@ def test_a_second_run_for_the_same_output_is_told_who_has_it(rows):
     assert left() == []
 
 
-def test_runs_at_once_leave_one_whole_output(rows):
-    assert subprocess.run(command("--quiet", "--out", "alone.csv")).returncode == 0
+def test_runs_at_once_leave_one_whole_output(explain, rows):
+    assert explain(*AGAIN, "--out", "alone.csv") == 0
     runs = [start("--out", "found.csv", "--part", "5", model="model.skops") for _ in range(4)]
     codes = [finished(run)[0] for run in runs]
     assert set(codes) <= {0, 75}
@@ -111,17 +113,17 @@ def test_runs_at_once_leave_one_whole_output(rows):
     assert left() == []
 
 
-def test_a_killed_run_leaves_no_lock_that_holds(rows):
+def test_a_killed_run_leaves_no_lock_that_holds(explain, rows):
     first = start("--out", "found.csv")
     until(Path("asked").exists)
     first.kill()
     finished(first)
     Path("go").touch()
-    assert subprocess.run(command("--quiet", "--out", "found.csv", model="waiting:decide")).returncode == 0
+    assert explain(*AGAIN, "--out", "found.csv", model="waiting:decide") == 0
     assert left() == []
 
 
-def test_nor_do_processes_that_the_model_started(rows):
+def test_nor_do_processes_that_the_model_started(explain, rows):
     Path("forking.py").write_text(FORKING)
     first = start("--out", "found.csv", model="forking:decide")
     until(Path("asked").exists)
@@ -130,7 +132,7 @@ def test_nor_do_processes_that_the_model_started(rows):
         first.kill()
         first.wait()
         Path("go").touch()
-        assert subprocess.run(command("--quiet", "--out", "found.csv")).returncode == 0
+        assert explain(*AGAIN, "--out", "found.csv") == 0
     finally:
         os.kill(child, 9)
         first.stderr.close()

@@ -5,11 +5,15 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import counterpoint as cp
+from counterpoint.scale.work import Work
+from counterpoint.web.page.session import Session
+from counterpoint.web.service.limits import Bounds
 from loans import ENSEMBLE_AND_PARTS, decide, people, refused
 
 BAD_ASKS = {
     "k = 0": ({"k": 0}, ValueError, "k must be at least 1, got 0"),
     "k < 0": ({"k": -3}, ValueError, "k must be at least 1, got -3"),
+    "k too large": ({"k": 10**9}, ValueError, "k must be at most 1,000, got 1,000,000,000. Ask for fewer"),
     "k half": ({"k": 2.5}, TypeError, "k must be a whole number, got 2.5"),
     "k as a text": ({"k": "5"}, TypeError, "k must be a whole number, got '5'"),
     "k true": ({"k": True}, TypeError, "k must be a whole number, got True"),
@@ -48,6 +52,26 @@ def test_bad_questions(name, fitted):
     asked, kind, message = BAD_ASKS[name]
     with pytest.raises(kind, match=f"(?s){message}"):
         fitted.explain(refused().iloc[0], **asked)
+
+
+def test_a_k_that_is_too_large_is_refused_wherever_it_is_given(fitted):
+    for ask in (
+        lambda k: fitted.explain_many(people()[:2], k, progress=False),
+        lambda k: fitted.explain_frame(people()[:2], k),
+        lambda k: cp.evaluate(fitted, people()[:2], k=[1, k]),
+        lambda k: Work.of(fitted, k, None, {}),
+        lambda k: Bounds(k=k),
+        lambda k: Session.of(fitted, k=k),
+    ):
+        with pytest.raises(ValueError, match=r"k must be at most 1,000, got 1,001\. Ask for fewer"):
+            ask(1_001)
+
+
+def test_the_largest_k_is_answered_within_bounds(fitted):
+    answer = fitted.explain(refused().iloc[0], 1_000, max_rows=500)
+    assert 0 < len(answer) < 1_000
+    assert answer.model_rows <= 501
+    assert answer.shortfall.found == len(answer)
 
 
 @pytest.mark.parametrize("explainer", ENSEMBLE_AND_PARTS, ids=lambda each: type(each).__name__)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import counterpoint as cp
 from counterpoint.data.distance import changed
+from counterpoint.explainers.paper import PaperBruteForce, PaperSphere, PaperTree
 
 ROWS = 30
 REPEATABLE = settings(
@@ -26,7 +27,9 @@ EXPLAINERS = [
     cp.Neighbours(),
     cp.Sphere(),
     cp.Tree(),
-    cp.Ensemble.paper(),
+    cp.Ensemble.paper(
+        [PaperBruteForce(n=2, r=4), PaperTree(), PaperSphere(draws=30), cp.Neighbours()], size=5
+    ),
 ]
 REAL = [0.0, -0.0, 1.5, -2.25, 1e-300, 7.0]
 MARKED = [np.nan, None, pd.NA]

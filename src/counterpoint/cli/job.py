@@ -17,12 +17,13 @@ from counterpoint.cli.constraints import Limits
 from counterpoint.cli.errors import InputError, check_is_file, need
 from counterpoint.cli.models import Request, checksum, content_of
 from counterpoint.cli.outputs import check_ending
+from counterpoint.explainers.run import MOST_K
 
 # What outputs of some endings need, to be missed before the work and not after it.
 NEEDED = {".parquet": ("pyarrow.parquet", "Writing parquet"), ".html": ("jinja2", "A report")}
 
-# The time that choosing k counterfactuals takes grows with k squared; a part is held in memory.
-MOST = {"-k": 1_000, "--part": 1_000_000}
+# A part is held in memory.
+MOST = {"-k": MOST_K, "--part": 1_000_000}
 
 
 @dataclass(frozen=True)

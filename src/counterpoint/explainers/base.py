@@ -210,7 +210,7 @@ class Explainer(ABC):
         x
             One instance: a dict, a Series, a one-row frame or a vector.
         k
-            How many counterfactuals are wanted.
+            How many counterfactuals are wanted, at most 1,000.
         target
             What counts as different: None for any other decision, a class, several classes, or a function of
             the model's outputs such as `Between`.

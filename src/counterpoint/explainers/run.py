@@ -37,6 +37,9 @@ from counterpoint.search.why import Why
 WAVE = 128
 CELLS = 27_000
 
+# The most counterfactuals per instance: the time that choosing them takes grows with k squared.
+MOST_K = 1_000
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -64,13 +67,10 @@ class Settings:
         exclude: Iterable[Any] = (),
     ) -> Settings:
         """Check what was asked for."""
-        for name, value in {"k": k, "max_changes": max_changes, "max_rows": max_rows}.items():
-            if value is None and name != "k":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                raise TypeError(f"{name} must be a whole number, got {value!r}.")
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}.")
+        k = check_k(k)
+        for name, value in {"max_changes": max_changes, "max_rows": max_rows}.items():
+            if value is not None:
+                _check_count(name, value)
         if max_seconds is not None and not isinstance(max_seconds, int | float | np.number):
             raise TypeError(f"max_seconds must be a number of seconds, got {max_seconds!r}.")
         if max_seconds is not None and not max_seconds > 0:
@@ -85,7 +85,32 @@ class Settings:
             )
         excluded = Excluded.of(fitted.schema, exclude)
         own_limits = tuple(limits) if own else ()
-        return cls(int(k), asked, max_changes, budget, own_limits, read, excluded)
+        return cls(k, asked, max_changes, budget, own_limits, read, excluded)
+
+
+def check_k(k: Any) -> int:
+    """Refuse a number of counterfactuals that cannot be asked for: the same rule wherever k is given.
+
+    Examples
+    --------
+    >>> check_k(5)
+    5
+    >>> check_k(10**9)
+    Traceback (most recent call last):
+        ...
+    ValueError: k must be at most 1,000, got 1,000,000,000. Ask for fewer counterfactuals.
+    """
+    _check_count("k", k)
+    if k > MOST_K:
+        raise ValueError(f"k must be at most {MOST_K:,}, got {k:,}. Ask for fewer counterfactuals.")
+    return int(k)
+
+
+def _check_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be a whole number, got {value!r}.")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}.")
 
 
 class IncompleteError(RuntimeError):

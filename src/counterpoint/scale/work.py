@@ -12,6 +12,7 @@ from counterpoint._util.blas import one_thread_each
 from counterpoint._util.parcels import Parcel
 from counterpoint.explainers import Explainer
 from counterpoint.explainers.parallel import packed
+from counterpoint.explainers.run import check_k
 
 # A worker explains this many rows at a time: it bounds memory, and is a multiple of what a run takes at once.
 BLOCK = 2_048
@@ -43,7 +44,7 @@ class Work:
         if unknown:
             raise TypeError(f"{sorted(unknown)[0]} is decided by the engine; leave it out.")
         explainer.frame_schema(id=id)
-        return cls(packed(explainer), k, id, asked)
+        return cls(packed(explainer), check_k(k), id, asked)
 
     @property
     def explainer(self) -> Explainer:

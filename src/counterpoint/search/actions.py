@@ -61,8 +61,12 @@ def is_minimal(ways: Rows) -> Mask:
 def action_ids(task: Task, rows: Rows, instance: Indices) -> Indices:
     """Give each action of an instance a number, and return those of the rows."""
     free = np.flatnonzero(task.free)
-    ranks = task.rules.ranks
-    ways = directions(ranks(rows)[:, free], ranks(task.home)[:, free][instance], task.is_category[free])
+    home, is_category = task.rules.ranks(task.home)[:, free], task.is_category[free]
+
+    def taken(rows: Rows, instance: Indices) -> Rows:
+        return directions(task.rules.ranks(rows)[:, free], home[instance], is_category)
+
+    ways = in_blocks(rows.shape[1], taken, rows, instance)
     return distinct(ways, instance, np.arange(len(rows)))[1]
 
 

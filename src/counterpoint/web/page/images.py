@@ -16,6 +16,7 @@ from counterpoint.codecs import PCA, Codec, Identity, Kernel, LocalCodec
 from counterpoint.data.signals import as_signals, is_image
 from counterpoint.data.types import Labels
 from counterpoint.explainers import Explainer
+from counterpoint.explainers.run import check_k
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.search.stopping import stopping
 from counterpoint.show.wording import decision_texts
@@ -80,7 +81,7 @@ class SignalCalls:
         instances = fitted.view.read(signals).valid("rows").instances
         labels = fitted.blackbox.about(instances).predict(instances.rows, np.arange(len(signals)))
         fitted.read_target(target)
-        return cls(explainer, signals, labels, target, k, title)
+        return cls(explainer, signals, labels, target, check_k(k), title)
 
     def __contains__(self, name: str) -> bool:
         return name in self._by_name

@@ -12,6 +12,7 @@ from counterpoint.data.outputs import is_continuous
 from counterpoint.data.types import Labels, Rows
 from counterpoint.explainers import Explainer
 from counterpoint.explainers.fitting import Fitted
+from counterpoint.explainers.run import check_k
 from counterpoint.model.scores import Scores
 from counterpoint.model.target import Between
 from counterpoint.web.asked import Reader
@@ -68,7 +69,7 @@ class Session:
         cls, explainer: Explainer, rows: Any = None, *, target: Any = None, k: int = K, **more: Any
     ) -> Session:
         """Take the known instances as cases, or those given."""
-        fitted = explainer._fitted()
+        fitted, k = explainer._fitted(), check_k(k)
         if rows is None:
             session = cls(explainer, fitted.known.rows, fitted.known.labels, target, k, **more)
         else:

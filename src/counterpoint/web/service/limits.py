@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from counterpoint.explainers.run import check_k
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -18,7 +20,7 @@ class Bounds:
     decisions
         Rows of a request that only asks for decisions.
     k
-        Counterfactuals per row.
+        Counterfactuals per row, at most 1,000.
     seconds
         The longest deadline of a request, and the deadline of those that name none.
     queue
@@ -53,3 +55,4 @@ class Bounds:
             value = getattr(self, field.name)
             if not value > 0:
                 raise ValueError(f"The limit {field.name} must be positive, got {value}.")
+        check_k(self.k)

@@ -1,4 +1,4 @@
-"""How time and memory grow with the number of instances and of known instances.
+"""How time and memory grow with the number of instances, of known instances and of columns.
 
 ``python -m counterpoint_study.benchmarks.growth``
 """
@@ -20,13 +20,14 @@ import numpy as np
 import pandas as pd
 
 import counterpoint as cp
-from counterpoint_study.benchmarks import results
+from counterpoint_study.benchmarks import columns, results
 from counterpoint_study.benchmarks.models import SEED, TREES, fit, train
 from counterpoint_study.benchmarks.results import Figure
 from counterpoint_study.benchmarks.speed import NAME, timed
 from counterpoint_study.models.training import Trained
 
 K = 10
+WIDE_INSTANCES = 10  # explained with each number of columns
 BLOCKS = {10: 10, 100: 3}  # few instances are explained several times over, each time others
 
 
@@ -163,6 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--counts", type=int, nargs="+", default=[10, 100, 1000], help="of instances")
     parser.add_argument("--known", type=int, nargs="+", default=[10**4, 10**5, 10**6])
     parser.add_argument("--instances", type=int, default=50, help="explained with each number of known ones")
+    parser.add_argument("--columns", type=int, nargs="+", default=list(columns.WIDTHS))
     parser.add_argument("--measure", choices=["explain_many", "model"], help=argparse.SUPPRESS)
     parser.add_argument("--most", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -184,12 +186,15 @@ def run(options: argparse.Namespace) -> None:
     results.show(
         f"Time by the number of known instances: {NAME}, {options.instances} instances, k = {K}", known
     )
-    found = figures(few_many, known, memories[0]["above MB"])
+    wide = columns.by_columns(options.columns, min(options.instances, WIDE_INSTANCES))
+    results.show(f"Time by the number of columns: a linear model of all of them, k = {columns.K}", wide)
+    found = [*figures(few_many, known, memories[0]["above MB"]), *columns.figures(wide)]
     results.show(f"Growth: {NAME}, forest of {TREES} trees", [figure.cells() for figure in found])
     body = {
         "figures": [figure.plain() for figure in found],
         "by instances": few_many,
         "by known instances": known,
+        "by columns": wide,
         "memory": memories,
     }
     results.write("growth", SEED, {"options": vars(options), **body})
