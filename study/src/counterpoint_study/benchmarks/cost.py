@@ -34,8 +34,7 @@ from counterpoint_study.benchmarks.speed import NAME
 
 ID, METERS = "application", "_meters"
 HOUR = 3_600
-FILES = 4  # per worker at least
-LARGEST = 50_000  # rows per file at most
+SIZE = 5_000  # rows per file, in all runs: larger files take fewer bytes per row
 # How far a run may be from what is predicted of it.
 NEAR = {"core-seconds": 0.15, "model calls": 0.05, "model rows": 0.05, "MB in": 0.15, "MB back": 0.15}
 
@@ -115,11 +114,10 @@ def cheap() -> tuple[cp.Explainer, pd.DataFrame]:
     return explainer, trained.data.X_test[numbers]
 
 
-def make_rows(folder: Path, source: pd.DataFrame, rows: int, workers: int) -> None:
-    """Write a folder of rows, in files as large as people have them."""
-    size = min(LARGEST, rows // (workers * FILES))
-    for number, start in enumerate(range(0, rows, size)):
-        part = resampled(source, min(size, rows - start), seed=number)
+def make_rows(folder: Path, source: pd.DataFrame, rows: int) -> None:
+    """Write a folder of rows, in files of the same size."""
+    for number, start in enumerate(range(0, rows, SIZE)):
+        part = resampled(source, min(SIZE, rows - start), seed=number)
         part.insert(0, ID, range(start, start + len(part)))
         part.to_parquet(folder / f"{number:04}.parquet", index=False)
 
@@ -129,7 +127,7 @@ def measured(explainer: cp.Explainer, source: pd.DataFrame, rows: int, workers: 
     with tempfile.TemporaryDirectory() as name:
         inside, out = Path(name, "rows"), Path(name, "found")
         inside.mkdir()
-        make_rows(inside, source, rows, workers)
+        make_rows(inside, source, rows)
         partitions = Partitions(
             Folder.of(str(inside)), Folder.of(str(out)), explainer, take, ID, (), 1, {}, "cost"
         )
@@ -140,7 +138,7 @@ def measured(explainer: cp.Explainer, source: pd.DataFrame, rows: int, workers: 
         first: dict[int, float] = {}
         for file in files:  # what a worker's CPU had done before its first file is its start
             first[file["process"]] = min(file["begun"], first.get(file["process"], file["begun"]))
-        bytes_in, bytes_back = (sum(path.stat().st_size for path in each.glob("*.parquet")) for each in (inside, out))
+        bytes_in, bytes_back = (_size(folder) for folder in (inside, out))
     return {
         "rows": rows,
         "workers": workers,
@@ -153,6 +151,10 @@ def measured(explainer: cp.Explainer, source: pd.DataFrame, rows: int, workers: 
         "bytes in": bytes_in,
         "bytes back": bytes_back,
     }
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("*.parquet"))
 
 
 def fitted(run: dict[str, float], explainer: float) -> Cost:

@@ -23,7 +23,7 @@ PIECE = 250_000  # rows per file
 
 
 def make_files(folder: Path, rows: int) -> list[str]:
-    """Write a model, a folder of known instances file by file, and a row; give the command that explains it."""
+    """Write a model, known instances file by file, and a row; give the command that explains it."""
     trained = train(NAME)
     skops.io.dump(trained.model, folder / "model.skops")
     trained.instances(1).to_parquet(folder / "row.parquet", index=False)
