@@ -84,3 +84,34 @@ def test_a_small_table_is_taken_whole_and_the_model_is_not_asked(tmp_path):
         drawn.sort_values(order, ignore_index=True).astype({"education": "str"}),
         frame.sort_values(order, ignore_index=True).astype({"education": "str"}),
     )
+
+
+def test_folders_and_files_that_differ_are_one_table(small, tmp_path):
+    frame = loans(3_000).assign(region="north")
+    folder = tmp_path / "known"
+    for region, part in (("north", frame[:1_500]), ("south", frame[1_500:])):
+        (folder / f"region={region}").mkdir(parents=True)
+        kept = part.drop(columns=["region", *(["age"] if region == "south" else [])])
+        kept.to_parquet(folder / f"region={region}" / "part.parquet", index=False)
+    drawn = sample(folder, list(frame), model, seed=0, size=400)
+    assert list(drawn) == list(frame)
+    south = drawn["region"] == "south"
+    assert 100 < south.sum() < 300
+    assert drawn.loc[south, "age"].isna().all()
+    assert drawn.loc[~south, "age"].notna().all()
+
+
+def test_a_file_of_one_row_group_is_not_held_whole(tmp_path):
+    import pyarrow as pa
+
+    frame = pd.DataFrame({"income": np.arange(1_000_000) % 97, "job": "clerk of the works"})
+    frame.to_parquet(tmp_path / "known.parquet", index=False, row_group_size=len(frame))
+    pool = pa.system_memory_pool()
+    usual = pa.default_memory_pool()
+    pa.set_memory_pool(pool)
+    try:
+        before = pool.max_memory()
+        sample(tmp_path / "known.parquet", list(frame), model, seed=0, size=100)
+        assert pool.max_memory() - before < 8_000_000  # all of it takes 34 MB
+    finally:
+        pa.set_memory_pool(usual)

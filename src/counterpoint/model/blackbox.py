@@ -22,8 +22,9 @@ from counterpoint.model.scores import ScoreKind, Scores
 from counterpoint.model.tree_models import is_made_of_trees
 from counterpoint.model.trees import Structure, UnreadableError, read_structure
 
-# A question is split into calls with at most this many rows and cells.
-MAX_ROWS = 100_000
+# A question is split into calls with at most this many rows and cells. Models take much memory per row of a
+# call (one-hot columns and a forest: 1.5 kB), and larger calls are hardly cheaper per row.
+MAX_ROWS = 32_768
 MAX_CELLS = 50_000_000
 
 # To see whether a model's scores depend on the batch, it gets a batch of this size, and this many rows alone.

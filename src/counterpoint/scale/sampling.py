@@ -9,7 +9,7 @@ its share.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,12 @@ Hashes = NDArray[np.uint64]
 
 # So many distinct rows are kept for the model to label, four for each known instance.
 KEPT = 4 * MOST
-# Rows are read this many at a time.
-BATCH = 65_536
+# Rows are read, and labelled, this many at a time.
+BATCH = 32_768
+# Rows are forgotten when this many times as many as needed are there.
+SPARE = 1.25
+# The kept rows are in at most this many frames.
+FRAMES = 256
 # One row of each category is kept, unless a column has more categories than this.
 CATEGORIES = 10_000
 # Each decision has at least so many known instances, if there are.
@@ -78,13 +82,13 @@ class Sampler:
         self._frames.append(frame.iloc[kept[first]])
         self._hashes = np.concatenate([self._hashes, distinct])
         self.counts = np.concatenate([self.counts, counts])
-        if len(self._hashes) > 2 * self.size:
+        if len(self._hashes) > SPARE * self.size:
             self._tidy()
 
     def finish(self) -> pd.DataFrame:
         """Give the kept rows, in an order that follows from their values; `counts` are theirs."""
         self._tidy()
-        frame = self._frames[0]
+        frame = self._joined()
         ends = [end.rows(frame) for end in self._ends.values()]
         more = pd.concat([frame[:0], *ends])
         hashes = _hashed(more, self.seed)
@@ -99,13 +103,28 @@ class Sampler:
         return self._frames[0]
 
     def _tidy(self) -> None:
-        """Join equal rows, and forget all but those with the smallest numbers."""
+        """Join equal rows, and forget all but those with the smallest numbers, frame by frame."""
         distinct, first, groups = np.unique(self._hashes, return_index=True, return_inverse=True)
         counts = np.bincount(groups, weights=self.counts).astype(np.int64)
-        self._frames = [pd.concat(self._frames).iloc[first[: self.size]]]
-        self._hashes, self.counts = distinct[: self.size], counts[: self.size]
-        if len(self._hashes) == self.size:
-            self._limit = self._hashes[-1]
+        if len(distinct) >= self.size:
+            self._limit = distinct[self.size - 1]
+        by_place = np.argsort(first[: self.size])
+        places = first[by_place]
+        self._hashes, self.counts = distinct[by_place], counts[by_place]
+        start = 0
+        # Not all at once: that would take the memory of all rows twice more.
+        for _ in range(len(self._frames)):
+            frame = self._frames.pop(0)
+            low, high = np.searchsorted(places, [start, start + len(frame)])
+            self._frames.append(frame.iloc[places[low:high] - start])
+            start += len(frame)
+        if len(self._frames) > FRAMES:
+            self._joined()
+
+    def _joined(self) -> pd.DataFrame:
+        """Put the kept rows into one frame."""
+        self._frames = [pd.concat(self._frames)]
+        return self._frames[0]
 
 
 class _Ends:
@@ -171,12 +190,8 @@ def sample(path: Path, columns: Sequence[str], model: Any, seed: int, size: int 
     sampler = Sampler(seed)
     dataset = _dataset(path)
     kinds = {field.name: field.type for field in dataset.schema}
-    scanner = dataset.scanner(
-        columns=list(columns), batch_size=BATCH, batch_readahead=2, fragment_readahead=1
-    )
-    for batch in scanner.to_batches():
-        if batch.num_rows:
-            sampler.add(_pandas(batch))
+    for table in _tables(dataset, columns):
+        sampler.add(_pandas(table))
     rows = _finished(sampler.finish(), kinds)
     total = int(sampler.counts.sum())
     if total <= size:
@@ -228,9 +243,11 @@ def _dataset(path: Path) -> Any:
 
 
 def _labelled(model: Any, rows: pd.DataFrame) -> Labels:
-    """Ask the model about rows."""
+    """Ask the model about rows, some at a time."""
     schema = Schema.infer(rows)
-    return BlackBox(model, Direct(schema), rows[:1_000]).predict(schema.encode(rows))
+    blackbox = BlackBox(model, Direct(schema), rows[:1_000])
+    starts = range(0, len(rows), BATCH)
+    return np.concatenate([blackbox.predict(schema.encode(rows[start : start + BATCH])) for start in starts])
 
 
 def _hashed(frame: pd.DataFrame, seed: int) -> Hashes:
@@ -247,17 +264,44 @@ def _is_number(column: pd.Series) -> bool:
     return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
 
 
-def _pandas(batch: Any) -> pd.DataFrame:
-    """Read a batch with dtypes that do not depend on whether a value is missing in it."""
+def _tables(dataset: Any, columns: Sequence[str]) -> Iterator[Any]:
+    """Read some rows at a time, as tables with the columns and types that the dataset has as a whole.
+
+    A scanner would read several files ahead, and of each at least a row group, which can be the whole file.
+    """
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
+    for fragment in dataset.get_fragments():
+        keys = ds.get_partition_keys(fragment.partition_expression)
+        with fragment.open() as file:
+            parquet = pq.ParquetFile(file)
+            own = [name for name in columns if name in parquet.schema_arrow.names]
+            for batch in parquet.iter_batches(BATCH, columns=own, use_threads=False):
+                if batch.num_rows:
+                    yield _whole(batch, keys, [dataset.schema.field(name) for name in columns])
+
+
+def _whole(batch: Any, keys: dict[str, Any], fields: Sequence[Any]) -> Any:
+    """Give a batch all columns: those of the file, those that folders tell, and else missing values."""
+    import pyarrow as pa
+
+    columns = {}
+    for each in fields:
+        kind = each.type.value_type if pa.types.is_dictionary(each.type) else each.type
+        if each.name in batch.schema.names:
+            columns[each.name] = batch.column(each.name).cast(kind)
+        else:
+            columns[each.name] = pa.repeat(pa.scalar(keys.get(each.name)).cast(kind), batch.num_rows)
+    return pa.table(columns)
+
+
+def _pandas(table: Any) -> pd.DataFrame:
+    """Turn a table into a frame with dtypes that do not depend on whether a value is missing in it."""
     import pyarrow as pa
 
     fixed = {pa.from_numpy_dtype(dtype.numpy_dtype): dtype for dtype in MASKED}
-    table = pa.Table.from_batches([batch]).replace_schema_metadata(None)
-    plain = [
-        each.with_type(each.type.value_type) if pa.types.is_dictionary(each.type) else each
-        for each in table.schema
-    ]
-    return table.cast(pa.schema(plain)).to_pandas(types_mapper=fixed.get)
+    return table.to_pandas(types_mapper=fixed.get)
 
 
 def _finished(rows: pd.DataFrame, kinds: dict[str, Any]) -> pd.DataFrame:

@@ -76,12 +76,12 @@ def _time_known(trained: Trained, known: pd.DataFrame, X: pd.DataFrame) -> dict[
     }
 
 
-def resampled(X: pd.DataFrame, size: int) -> pd.DataFrame:
+def resampled(X: pd.DataFrame, size: int, seed: int = SEED) -> pd.DataFrame:
     """Draw rows with replacement and move their numbers a little, so that hardly any row is there twice.
 
     Where most rows have the same number (no capital gain), it stays: noise would make it another feature.
     """
-    rng = np.random.default_rng(SEED)
+    rng = np.random.default_rng(seed)
     drawn = X.iloc[rng.integers(len(X), size=size)].reset_index(drop=True)
     for name in drawn.select_dtypes("number"):
         usual = X[name].mode()[0]

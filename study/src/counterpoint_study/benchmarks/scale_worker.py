@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import json
 import os
+import pickle
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -139,12 +140,13 @@ def measure(folder: Path, engine: str, workers: int, count: int, k: int) -> dict
     begun = time.monotonic()
     with started(engine, workers, explainer, k) as run:
         run(rows[: 2 * WAVE * workers])
-        ready = time.monotonic()
+        ready, asked, busy = time.monotonic(), _asked(explainer), time.process_time()
         found = run(rows)
         ended = time.monotonic()
+    took = time.process_time() - busy
     answers = folder / f"{engine}.parquet"
     found.astype({"reason": "str"}).to_parquet(answers)
-    return {
+    line = {
         "engine": engine,
         "workers": workers,
         "rows": len(rows),
@@ -153,42 +155,41 @@ def measure(folder: Path, engine: str, workers: int, count: int, k: int) -> dict
         "rows per s": len(rows) / (ended - ready),
         "worker MB": memory.stop(),
         "digest": digest(found),
-        "bytes back per row": answers.stat().st_size / len(rows),
     }
+    if engine == "jobs" and workers == 1:  # all in this process
+        line["unit"] = _unit(folder, explainer, len(rows), took, _asked(explainer) - asked, answers)
+    return line
 
 
-def unit(folder: Path, count: int, k: int) -> dict[str, float]:
-    """Measure what the model of cost is made of: calls and rows of the model, and bytes."""
-    explainer, rows = fitted(folder), pd.read_parquet(folder / "rows.parquet")
-    found = explainer.explain_many(rows[:count].drop(columns=ID), k, progress=False)
+def _asked(explainer: cp.Explainer) -> Any:
+    """Tell how many calls and rows the model has had so far."""
+    count = explainer.fitted_.blackbox._ever
+    return np.array([count.calls, count.rows])
+
+
+def _unit(
+    folder: Path, explainer: cp.Explainer, rows: int, took: float, asked: Any, answers: Path
+) -> dict[str, float]:
+    """Tell what one row costs, and how large the explainer and the model are."""
+    calls, model_rows = asked
     return {
-        "calls per row": found.model_calls / count,
-        "model rows per row": found.model_rows / count,
+        "seconds per row": took / rows,
+        "calls per row": calls / rows,
+        "model rows per row": model_rows / rows,
+        "bytes in per row": (folder / "rows.parquet").stat().st_size / rows,
+        "bytes back per row": answers.stat().st_size / rows,
         "bytes of the explainer": len(packed(explainer).content),
-        "bytes in per row": (folder / "rows.parquet").stat().st_size / len(rows),
-        "model MB": _model_memory(folder),
+        "model MB": len(pickle.dumps(explainer.fitted_.blackbox.model)) / 2**20,
     }
-
-
-def _model_memory(folder: Path) -> float:
-    """Measure how much memory the model takes when it is opened once more."""
-    before = _own_memory(os.getpid())
-    model = open_model(Request(str(folder / "model.skops")))
-    after = _own_memory(os.getpid())
-    del model
-    return after - before
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("engine", choices=["unit", "jobs", "dask", "ray", "spark"])
+    parser.add_argument("engine", choices=["jobs", "dask", "ray", "spark"])
     for name in ("workers", "rows", "k"):
         parser.add_argument(f"--{name}", type=int, required=True)
     options = parser.parse_args()
-    if options.engine == "unit":
-        print(json.dumps(unit(options.folder, options.rows, options.k)))
-        return
     print(json.dumps(measure(options.folder, options.engine, options.workers, options.rows, options.k)))
 
 
