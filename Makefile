@@ -8,7 +8,7 @@ TORCH := torch==2.13.0
 # Nothing newer than what the tests have passed with.
 INSTALL := pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test lint types tests aeon scale remote notebook docs study soak fuzz-service clean
+.PHONY: demo test lint types tests aeon scale remote notebook container docs study soak fuzz-service clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -70,6 +70,10 @@ notebook: .venv-jupyter/ready
 	$(PYTHON) -m venv .venv-jupyter
 	.venv-jupyter/bin/$(INSTALL) --editable '.[notebook,remote]' jupyterlab==4.6.6 playwright polars pytest
 	touch $@
+
+# The steps of the Dockerfile in an empty folder with a fresh environment, for machines without a container engine.
+container: .venv/dev
+	COUNTERPOINT_CONTAINER=1 $(BIN)/pytest --quiet tests/web/test_dockerfile.py tests/web/test_dockerfile_steps.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
