@@ -8,7 +8,7 @@ TORCH := torch==2.13.0
 # Nothing newer than what the tests have passed with.
 INSTALL := pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test lint types tests aeon scale remote docs study soak fuzz-service clean
+.PHONY: demo test lint types tests aeon scale remote notebook container docs study soak fuzz-service clean
 
 demo: .venv/demo
 	$(BIN)/python examples/demo.py
@@ -65,6 +65,19 @@ remote: .venv-mlserver/ready .venv-mlflow/ready
 	.venv-$*/bin/pip install --quiet --editable '.[cli,remote]' $(PINNED) polars pytest
 	touch $@
 
+# The widget in JupyterLab itself, driven by chromium; JupyterLab has an environment of its own.
+notebook: .venv-jupyter/ready
+	.venv-jupyter/bin/python -m pytest --quiet tests/notebook
+
+.venv-jupyter/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-jupyter
+	.venv-jupyter/bin/$(INSTALL) --editable '.[notebook,remote]' jupyterlab==4.6.6 playwright polars pytest
+	touch $@
+
+# The steps of the Dockerfile in an empty folder with a fresh environment, for machines without a container engine.
+container: .venv/dev
+	COUNTERPOINT_CONTAINER=1 $(BIN)/pytest --quiet tests/web/test_dockerfile.py tests/web/test_dockerfile_steps.py
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
@@ -96,7 +109,7 @@ docs: .venv/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf .venv .venv-aeon .venv-ray .venv-spark .venv-mlserver .venv-mlflow .mypy_cache .pytest_cache .ruff_cache build dist site
+	rm -rf .venv .venv-aeon .venv-jupyter .venv-ray .venv-spark .venv-mlserver .venv-mlflow .mypy_cache .pytest_cache .ruff_cache build dist site
 
 # The paper's study on tables: STUDY="--full" for its size, or any other options of `counterpoint study tables`.
 study: .venv/study

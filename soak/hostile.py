@@ -22,7 +22,7 @@ from schemathesis.checks import CHECKS
 from sklearn.linear_model import LogisticRegression
 
 import counterpoint as cp
-from counterpoint.web.service.limits import Bounds
+from counterpoint.web.limits import Bounds
 from soak import scene
 from soak.mutations import mutated
 from soak.server import serving

@@ -42,3 +42,22 @@ def test_public_names_are_found_when_they_are_used() -> None:
     assert set(cp.__all__) <= set(dir(cp))
     with pytest.raises(AttributeError, match="no attribute 'Ensembel'"):
         cp.Ensembel  # noqa: B018
+
+
+def test_the_limits_of_the_service_are_known_without_fastapi_and_the_service_says_what_it_lacks() -> None:
+    code = """
+import sys
+sys.modules["fastapi"] = None
+from counterpoint.cli import parser
+from counterpoint.web.limits import Bounds
+options = parser("serve").parse_args(["serve", "--model", "model.skops", "--data", "known.csv"])
+assert (options.most_k, options.most_seconds) == (Bounds.k, Bounds.seconds)
+for name in ("service.app", "page.opening"):
+    try:
+        __import__(f"counterpoint.web.{name}")
+    except ImportError as error:
+        assert "pip install 'counterpoint[serve]'" in str(error)
+    else:
+        raise AssertionError(name)
+"""
+    assert "counterpoint.web.limits" in loaded(code)

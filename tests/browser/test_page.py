@@ -202,6 +202,27 @@ def test_answers_are_pinned_and_compared(tab: Any, tmp_path: Path) -> None:
 # ---------------------------------------------------------------- 4: sliders and chips
 
 
+def test_a_pin_that_is_pressed_by_keyboard_keeps_the_focus(tab: Any) -> None:
+    button(tab, "Pin answer 1 to compare").focus()
+    for pressed in ("true", "false"):
+        tab.keyboard.press("Enter")
+        held = tab.locator(":focus")
+        assert held.get_attribute("aria-label") == "Pin answer 1 to compare"
+        assert held.get_attribute("aria-pressed") == pressed
+
+
+def test_what_did_not_change_is_not_drawn_again(tab: Any) -> None:
+    """Drawing takes time that the answers then wait for, where the machine has few cores."""
+    tab.evaluate("() => document.querySelectorAll('.chip, .card').forEach((node) => (node.old = true))")
+    button(tab, "Pin answer 1 to compare").click()
+    tab.wait_for_selector(".compare:visible")
+    assert tab.evaluate("() => [...document.querySelectorAll('.chip, .card')].every((node) => node.old)")
+    button(tab, "Keep Savings as it is").click()
+    settled(tab)
+    assert tab.evaluate("() => [...document.querySelectorAll('.chip')].some((node) => node.old)")
+    assert not tab.evaluate("() => [...document.querySelectorAll('.card')].some((node) => node.old)")
+
+
 def test_tracks_show_where_the_decision_flips(tab: Any, calls: Calls) -> None:
     flips = tab.evaluate("() => window.counterpoint.flips")
     bands = flips["duration_in_month"]["bands"]

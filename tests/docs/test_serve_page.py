@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from counterpoint.cli import parser
-from counterpoint.web.service.limits import Bounds
+from counterpoint.web.limits import Bounds
 
 PAGE = Path(__file__).parents[2] / "docs/serve.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -8,25 +8,12 @@ import re
 import shlex
 import tomllib
 import urllib.error
-from pathlib import Path
 
 import pytest
 from clients import client_of
+from dockerfile import ROOT, all_of, instructions
 
 from counterpoint.cli.serve import add_serve
-
-ROOT = Path(__file__).parents[2]
-
-
-def instructions() -> list[tuple[str, str]]:
-    """Read the instructions, with their lines joined."""
-    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#")).replace("\\\n", " ")
-    return [(name, rest) for name, _, rest in (line.partition(" ") for line in lines.splitlines()) if name]
-
-
-def all_of(name: str) -> list[str]:
-    return [rest for each, rest in instructions() if each == name]
 
 
 def test_its_instructions_exist_and_start_from_a_slim_python() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoint.web.asked import Reader
-from counterpoint.web.service.limits import Bounds
+from counterpoint.web.limits import Bounds
 from counterpoint.web.service.merging import Ask, Merger
 from counterpoint.web.service.questions import Questions
 from counterpoint.web.wire import answer, dumps

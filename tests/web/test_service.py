@@ -14,7 +14,7 @@ from clients import ROW, TOKEN, client_of, quick, serve
 from fastapi import FastAPI
 
 import counterpoint as cp
-from counterpoint.web.service.limits import Bounds
+from counterpoint.web.limits import Bounds
 from loans import decide, people, probability
 from soak.hostile import of_all_kinds, of_numbers, of_people, of_probabilities
 

@@ -16,6 +16,7 @@ from counterpoint.cli.errors import Exit, InputError, need
 from counterpoint.cli.explain import Session
 from counterpoint.cli.fitted import fitted_session
 from counterpoint.cli.options import add_constraints, add_model
+from counterpoint.cli.signals import are_signals, signal_calls
 from counterpoint.cli.tables import read_parts
 from counterpoint.cli.terminal import tell
 
@@ -24,6 +25,9 @@ ABOUT = (
 )
 
 MORE = """\
+images     --data and --rows may be files of numpy, .npy or .npz: images are (n, h, w) or (n, h, w, channels),
+           series (n, length) or (n, channels, length). The model takes such arrays: .onnx, TorchScript's .pt
+           and .ts, or module:function. What may not change is drawn on the page.
 safety     the page is served to this machine only, at an address with a random token. Nothing is loaded from
            elsewhere, and nothing leaves this machine.
 stop       control-c.
@@ -96,6 +100,8 @@ def calls_of(options: argparse.Namespace) -> Any:
     missing = [name for name in ("model", "data") if getattr(options, name) is None]
     if missing:
         raise InputError(f"--{missing[0]} is missing. Give --model and --data, or --demo to try the page.")
+    if are_signals(options.data):
+        return signal_calls(options)
     cases = None if options.rows is None else Path(options.rows)
     session = fitted_session(options, cases or options.data, options.k)
     rows = None if cases is None else _cases(session, cases)

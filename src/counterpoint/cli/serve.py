@@ -16,6 +16,7 @@ from counterpoint.cli.errors import Exit, InputError, need
 from counterpoint.cli.fitted import fitted_session
 from counterpoint.cli.options import add_constraints, add_model
 from counterpoint.cli.terminal import tell
+from counterpoint.web.limits import Bounds
 
 ABOUT = "Answer over HTTP what would have to change for decisions of a model to be different."
 
@@ -31,6 +32,16 @@ stop       SIGTERM or control-c: requests that have begun are answered first.
 TOKEN = "COUNTERPOINT_TOKEN"
 # Connections that may wait to be taken up.
 BACKLOG = 2_048
+# The limits that can be set, and what each is about.
+LIMITS = {
+    "body": "bytes of a request",
+    "rows": "rows of a request to explain",
+    "decisions": "rows of a request that asks for decisions only",
+    "k": "counterfactuals per row",
+    "seconds": "the longest deadline, and that of requests without one",
+    "queue": "requests that wait",
+    "together": "rows of one run, which share its time",
+}
 
 
 def add_serve(commands: Any, common: argparse.ArgumentParser) -> None:
@@ -74,17 +85,10 @@ def _add_address(parser: argparse.ArgumentParser) -> None:
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("limits")
-    for name, kind, default, text in (
-        ("body", int, 10_000_000, "bytes of a request"),
-        ("rows", int, 100, "rows of a request to explain"),
-        ("decisions", int, 10_000, "rows of a request that asks for decisions only"),
-        ("k", int, 20, "counterfactuals per row"),
-        ("seconds", float, 30.0, "the longest deadline, and that of requests without one"),
-        ("queue", int, 256, "requests that wait"),
-        ("together", int, 128, "rows of one run, which share its time"),
-    ):
+    for name, text in LIMITS.items():
+        default = getattr(Bounds, name)
         group.add_argument(
-            f"--most-{name}", type=kind, default=default, metavar="N", help=f"{text} ({default:,})"
+            f"--most-{name}", type=type(default), default=default, metavar="N", help=f"{text} ({default:,})"
         )
 
 
@@ -145,9 +149,8 @@ def application_of(options: argparse.Namespace, token: str | None) -> Any:
     """Open the model, fit, and make the application."""
     from counterpoint.web.guards import LOOPBACK
     from counterpoint.web.service.app import application
-    from counterpoint.web.service.limits import Bounds
 
-    bounds = {name.removeprefix("most_"): value for name, value in vars(options).items() if "most_" in name}
+    bounds = Bounds(**{name: getattr(options, f"most_{name}") for name in LIMITS})
     session = fitted_session(options, options.data)
     if named := session.known_rows.identifiers:
         tell(
@@ -161,7 +164,7 @@ def application_of(options: argparse.Namespace, token: str | None) -> Any:
         token=token,
         hosts=(*LOOPBACK, *_named(options.host), *options.allow_host),
         origins=tuple(options.allow_origin),
-        bounds=Bounds(**bounds),
+        bounds=bounds,
         release=options.allow_release,
         share=options.share_known,
         max_changes=session.job.question.max_changes,

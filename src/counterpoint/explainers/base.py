@@ -440,7 +440,7 @@ class Explainer(ABC):
             does not say. ``token``: what requests must send as ``Authorization: Bearer``. ``hosts``: the
             names of hosts that it answers as, ``["*"]`` for any; by default those of this machine.
             ``origins``: other sites whose pages may use it. ``bounds``: how much a request may ask for, as
-            `counterpoint.web.service.limits.Bounds`. ``release``: whether requests may release what `fit` was
+            `counterpoint.web.limits.Bounds`. ``release``: whether requests may release what `fit` was
             told to keep. ``share``: whether the ranges and all categories of known instances may be told.
             ``max_changes``: the most features that may change, whatever a request says.
 

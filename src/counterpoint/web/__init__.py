@@ -1,9 +1,4 @@
-"""Answers over HTTP: what the service and the page share, and the service itself.
+"""Answers over HTTP: what the service and the page share, and both of them.
 
-It is imported when it is used, because FastAPI is an extra.
+FastAPI is an extra: only `service` and `page` need it, and they are imported when they are used.
 """
-
-try:
-    import fastapi as fastapi
-except ImportError as error:
-    raise ImportError("The service and the page need FastAPI: pip install 'counterpoint[serve]'") from error

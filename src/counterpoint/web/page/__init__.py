@@ -2,3 +2,7 @@
 
 Each file is one idea, and gives facts as plain data; the browser holds the state and draws.
 """
+
+from counterpoint.web.needs import need_fastapi
+
+need_fastapi()

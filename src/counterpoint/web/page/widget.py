@@ -33,6 +33,11 @@ MODULES = (
     "desk",
     "widget",
 )
+# How JupyterLab and Visual Studio Code say whether a notebook is light or dark.
+THEMES = """\
+:is([data-jp-theme-light="true"], .vscode-light) .counterpoint { color-scheme: light; }
+:is([data-jp-theme-light="false"], .vscode-dark) .counterpoint { color-scheme: dark; }
+"""
 _IMPORT = re.compile(r'^import [^;]*? from "\./\w+\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 
@@ -47,8 +52,8 @@ def module() -> str:
 def style() -> str:
     """Give the style sheet of the page, for what is inside of a widget only."""
     text = files(__package__).joinpath("static", "style.css").read_text("utf-8")
-    text = re.sub(r"^(\s*)(?::root|html|body) \{", r"\1& {", text, flags=re.MULTILINE)
-    return f".counterpoint {{\n{text}\n}}\n"
+    text = re.sub(r"^(\s*)(?::root|html|body|\.counterpoint) \{", r"\1& {", text, flags=re.MULTILINE)
+    return f".counterpoint {{\n{text}\n}}\n{THEMES}"
 
 
 class CaseWidget(anywidget.AnyWidget):  # type: ignore[misc]

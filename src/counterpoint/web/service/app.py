@@ -17,6 +17,7 @@ from counterpoint.explainers import Explainer
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.web.asked import Reader
 from counterpoint.web.guards import LOOPBACK, Bearer, BodyLimit, Headers, Hosts
+from counterpoint.web.limits import Bounds
 from counterpoint.web.logs import Logged
 from counterpoint.web.rows import RefusedError, Table
 from counterpoint.web.service import deciding
@@ -24,7 +25,6 @@ from counterpoint.web.service.bodies import OPTIONS, body_of, fields_of, respond
 from counterpoint.web.service.document import document
 from counterpoint.web.service.failures import FAILURES, failure_of
 from counterpoint.web.service.kserve import Kserve
-from counterpoint.web.service.limits import Bounds
 from counterpoint.web.service.merging import Ask, FullError, Merger
 from counterpoint.web.service.metrics import TYPE
 from counterpoint.web.service.questions import Questions

@@ -22,8 +22,8 @@ from counterpoint.explainers.run import IncompleteError
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
 from counterpoint.model.blackbox import ModelError
+from counterpoint.web.limits import Bounds
 from counterpoint.web.rows import Table, joined
-from counterpoint.web.service.limits import Bounds
 from counterpoint.web.service.metrics import Metrics
 
 # The thread ends after so many seconds without work, and is started again when there is some.

@@ -8,8 +8,8 @@ from typing import Any
 
 from counterpoint._util.short_text import short
 from counterpoint.web.asked import Reader, is_number, whole
+from counterpoint.web.limits import Bounds
 from counterpoint.web.rows import RefusedError, Table
-from counterpoint.web.service.limits import Bounds
 from counterpoint.web.service.merging import Ask
 from counterpoint.web.service.policy import tightened
 

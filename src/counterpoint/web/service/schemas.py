@@ -11,8 +11,8 @@ from counterpoint.data.feature import Feature
 from counterpoint.data.grouped import GroupedFormat
 from counterpoint.data.schema import Schema
 from counterpoint.web.asked import CHEAPEST, DEAREST, NEVER, Reader
+from counterpoint.web.limits import Bounds
 from counterpoint.web.rows import RowReader, most_of
-from counterpoint.web.service.limits import Bounds
 from counterpoint.web.wire import EXACT, MOST, kind_of, names_categories, plain
 
 Json = dict[str, Any]

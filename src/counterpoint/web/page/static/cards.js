@@ -24,11 +24,26 @@ export class Cards {
 
   show() {
     const { desk } = this;
-    this.slots = new Map();
     fill(this.said, desk.state.no.length ? h("span", { class: "faint" }, "Not:") : null, desk.state.no.map((action) => this.#no(action)));
-    fill(this.list, desk.cards.map((card, index) => this.#card(card, index)));
+    this.#showCards();
     this.note.textContent = this.#noteText();
     fill(this.why, this.#whyPart());
+  }
+
+  // The same answers are not drawn again, so that a button that was pressed keeps the focus.
+  #showCards() {
+    const { cards } = this.desk;
+    if (cards !== this.drawn) {
+      this.drawn = cards;
+      this.slots = new Map();
+      this.pins = new Map();
+      fill(this.list, cards.map((card, index) => this.#card(card, index)));
+    }
+    for (const [card, pin] of this.pins) {
+      const pinned = this.desk.pinned(card) >= 0;
+      pin.setAttribute("aria-pressed", String(pinned));
+      fill(pin, icon("pin"), pinned ? "Pinned" : "Pin");
+    }
   }
 
   #noteText() {
@@ -52,7 +67,8 @@ export class Cards {
   #card(card, index) {
     const { desk } = this;
     const number = index + 1;
-    const pinned = desk.pinned(card) >= 0;
+    const pin = button("", () => desk.pin(card), { class: "quiet", "aria-label": `Pin answer ${number} to compare` });
+    this.pins.set(card, pin);
     return h(
       "li",
       { class: "card" },
@@ -70,7 +86,7 @@ export class Cards {
         h(
         "div",
         { class: "actions" },
-        button([icon("pin"), pinned ? "Pinned" : "Pin"], () => desk.pin(card), { class: "quiet", "aria-pressed": String(pinned), "aria-label": `Pin answer ${number} to compare` }),
+        pin,
         button([icon("no"), "Not this one"], () => desk.store.change({ no: [...desk.state.no, card.action] }), { class: "quiet", "aria-label": `Not answer ${number}: look further` }),
         ),
       ),

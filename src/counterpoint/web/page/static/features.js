@@ -76,7 +76,7 @@ class Editor {
     const value = desk.values?.[column.name];
     if (value === undefined) return;
     const answers = desk.cards.map((card, index) => [index + 1, card.values[column.name]]).filter(([, each]) => each !== value);
-    this.control.show(value, desk.flips?.[column.name], answers, desk.decision?.decision_text);
+    this.#showControl(value, desk.flips?.[column.name], answers, desk.decision?.decision_text);
     if (document.activeElement !== this.typed) {
       this.typed.value = typedText(value, column);
       this.typed.removeAttribute("aria-invalid");
@@ -87,7 +87,7 @@ class Editor {
     if (edited) fill(this.back, `was ${column.text(was)}`, icon("undo"));
     this.back.setAttribute("aria-label", `Set ${column.label} back to ${column.text(was)}`);
     const { lock } = this.#limits;
-    fill(this.lock, icon(lock ? "lock" : "unlock"));
+    if (this.lock.getAttribute("aria-pressed") !== String(lock)) fill(this.lock, icon(lock ? "lock" : "unlock"));
     this.lock.setAttribute("aria-pressed", String(lock));
     this.lock.setAttribute("aria-label", `Keep ${column.label} as it is`);
     this.lock.title = lock ? "May not change. Click to let it change." : "May change. Click to keep it.";
@@ -97,6 +97,14 @@ class Editor {
     this.said.textContent = text;
     this.opener.setAttribute("aria-label", `What may change: ${column.label}${text ? `, ${text}` : ""}`);
     this.#drawForm();
+  }
+
+  // Most changes are about another column. What has not changed is not drawn again: answers come sooner.
+  #showControl(value, flips, answers, decision) {
+    const drawn = [value, flips, decision, JSON.stringify(answers)];
+    if (this.drawn && drawn.every((part, index) => part === this.drawn[index])) return;
+    this.drawn = drawn;
+    this.control.show(value, flips, answers, decision);
   }
 
   // The form is made once, when it is first opened: drawing it again would take the focus away.

@@ -64,7 +64,7 @@ export function limitsFrom(columns, constraints) {
 // What was set for a column, in a few words; empty if nothing was.
 export function limitsText(column, state) {
   const { lock, range, way, cost, reach } = limitsOf(column, state);
-  if (lock) return "stays as it is";
+  if (lock) return "stays";
   const parts = [];
   if (range && column.isTrack) {
     const [low, high] = range;
