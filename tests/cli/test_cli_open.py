@@ -29,6 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     np.save("texts.npy", np.array(["a", "b"]))
     np.savez("two.npz", a=np.zeros((2, 8, 8)), b=np.zeros((2, 8, 8)))
     Path("cut.npy").write_bytes(Path("images.npy").read_bytes()[:500])
+    np.savez_compressed("bomb.npz", X=np.zeros((40_000, 32, 32)))
     return tmp_path
 
 
@@ -62,6 +63,7 @@ def test_images_and_series_have_a_page(arguments: list[str], kind: str, cases: i
         (["--data", "texts.npy"], "texts.npy cannot be read: Images must be an array of shape"),
         (["--data", "two.npz"], "must hold one array, or one that is called X, got ['a', 'b']"),
         (["--data", "cut.npy"], "cut.npy cannot be read"),
+        (["--data", "bomb.npz"], "bomb.npz cannot be read: its content"),
         (["--data", "images.npy", "--rows", "bright.py"], "bright.py must end in .npy or .npz"),
         (["--data", "images.npy", "--immutable", "age"], "draw on the page what may not change"),
         (["--data", "images.npy", "--target", "granted"], "--target is about columns of tables"),

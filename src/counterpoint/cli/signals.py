@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint._util.archive import check_archive, read_array
 from counterpoint._util.short_text import one_line, short
 from counterpoint.cli.constraints import Limits
 from counterpoint.cli.errors import InputError, check_is_file
@@ -56,22 +57,27 @@ def read_signals(path: Path) -> NDArray[Any]:
         raise InputError(f"{path} does not exist.")
     check_is_file(path)
     try:
-        loaded = np.load(path, allow_pickle=False)
-        array = loaded if isinstance(loaded, np.ndarray) else _only(path, loaded)
-        return as_signals(array)
+        return as_signals(_array(path))
     except (OSError, EOFError, ValueError, TypeError, BadZipFile) as error:
         raise InputError(f"{path} cannot be read: {one_line(str(error), 300)}") from error
 
 
-def _only(path: Path, loaded: Any) -> NDArray[Any]:
+def _array(path: Path) -> NDArray[Any]:
+    """Read the array of a file; what it claims to hold is checked before room is made for it."""
+    if not is_zipfile(path):
+        return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+    with ZipFile(path) as archive:
+        check_archive(archive, path.stat().st_size)
+        return read_array(archive, _only(path, archive.namelist()))
+
+
+def _only(path: Path, names: list[str]) -> str:
     """Choose the array of a file that may hold several."""
-    with loaded:
-        name = loaded.files[0] if len(loaded.files) == 1 else NAME
-        if name not in loaded.files:
-            raise InputError(
-                f"{path} must hold one array, or one that is called {NAME}, got {short(loaded.files)}."
-            )
-        return np.asarray(loaded[name])
+    name = names[0] if len(names) == 1 else f"{NAME}.npy"
+    if name not in names:
+        held = short([each.removesuffix(".npy") for each in names])
+        raise InputError(f"{path} must hold one array, or one that is called {NAME}, got {held}.")
+    return name
 
 
 def signal_calls(options: argparse.Namespace) -> Any:
