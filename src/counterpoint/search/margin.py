@@ -41,7 +41,7 @@ class Margin:
     Margin(probability=0.7, rows=12, undone=0.4, spread=0.4, share=0.9)
     """
 
-    probability: float = 0.6
+    probability: float = 0.62
     rows: int = 12
     undone: float = 0.4
     spread: float = 0.4
