@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from counterpoint.web.service.limits import Bounds
 from sklearn.exceptions import NotFittedError
 
 import counterpoint as cp
 from counterpoint.scale.work import Work
+from counterpoint.web.limits import Bounds
 from counterpoint.web.page.session import Session
 from loans import ENSEMBLE_AND_PARTS, decide, people, refused
 
