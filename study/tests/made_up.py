@@ -65,7 +65,7 @@ def study(*methods: list[dict[str, Any]]) -> pd.DataFrame:
 def whole_run(seed: int, share: float = 1.0) -> pd.DataFrame:
     """All that a file of a small run has: steps, settings, and peers of which some are slow or limited."""
     ours = {"batched": 0.1, "model_calls": 9, "model_rows": 900}
-    other: dict[str, Any] = {"seed": seed, "share": share, "refused": 0, "size": 0.9}
+    other: dict[str, Any] = {"seed": seed, "share": share, "refused": 0, "size": 0.9, "survival": 0.25}
     own = ["Counterpoint", "Counterpoint diverse", "ECE (paper)", "+ whole pool", "+ our selection", "BCE-N"]
     methods = [
         rows(name, box, **other, **ours, impl=0.1 + 0.05 * place)

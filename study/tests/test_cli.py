@@ -12,11 +12,23 @@ from counterpoint_study.cli import SETS, plan_of
 from counterpoint_study.topics import TOPICS
 
 SMALL = ["--sets", "german", "--black-boxes", "forest", "--instances", "2", "-k", "1", "2", "--cores", "1"]
+FEW = ["--refits", "2"]
 
 
 def test_a_small_study_writes_results_and_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = main(
-        ["study", "tables", *SMALL, "--methods", "Counterpoint", "BCE-N", "CBCE", "--out", str(tmp_path)]
+        [
+            "study",
+            "tables",
+            *SMALL,
+            *FEW,
+            "--methods",
+            "Counterpoint",
+            "BCE-N",
+            "CBCE",
+            "--out",
+            str(tmp_path),
+        ]
     )
     assert code == 0
     page = Path(capsys.readouterr().out.strip())
@@ -53,6 +65,12 @@ def test_the_size_and_limits_are_what_is_asked_for() -> None:
     )
     assert (plan.limits.instance, plan.limits.cell) == (5.0, 50.0)
     assert plan.methods == tuple(TOPICS["series"].methods)
+
+
+def test_black_boxes_of_tables_are_trained_again_ten_times_or_as_often_as_asked() -> None:
+    asked = {"tables": [], "series": [], "tables --refits 0": ["--refits", "0"]}
+    plans = [plan_of(parser("study").parse_args(["study", name.split()[0], *asked[name]])) for name in asked]
+    assert [plan.refits for plan in plans] == [10, 0, 0]
 
 
 def test_the_command_is_installed() -> None:

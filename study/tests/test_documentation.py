@@ -138,11 +138,12 @@ def test_an_unknown_mark_is_an_error(name: str, tmp_path: Path) -> None:
 def test_a_published_file_gives_the_same_and_is_stable(tmp_path: Path) -> None:
     results = whole_run(4)
     results["impl"] = [0.1 + 1 / (place + 3) for place in range(len(results))]
-    results["size"] = 1 / 3
+    results["size"] = results["survival"] = 1 / 3
     published.write(results, tmp_path / "small.parquet")
     again = published.read(tmp_path / "small.parquet")
     assert again.attrs == results.attrs
     assert (again["size"] == results["size"]).all()  # shares are exact, or ties would be lost
+    assert (again["survival"] == results["survival"]).all()
     pd.testing.assert_series_equal(again["impl"], results["impl"], rtol=2**-14)
     assert again["error"].notna().tolist() == results["error"].notna().tolist()
     published.write(again, tmp_path / "twice.parquet")

@@ -128,7 +128,8 @@ def test_real_results_have_both_times_both_distances_and_their_origin(
 ) -> None:
     monkeypatch.setattr(runner, "_work", in_this_process)
     monkeypatch.setattr(figures, "save", save_without_drawing)
-    assert main(["study", "tables", *SMALL, "--methods", "BCE-N", "BCE-T", "--out", str(tmp_path)]) == 0
+    asked = [*SMALL, "--refits", "2", "--methods", "BCE-N", "BCE-T", "--out", str(tmp_path)]
+    assert main(["study", "tables", *asked]) == 0
     results = published.read(tmp_path / "results.parquet")
     assert {"runtime", "batched", "impl", "impl_quantile", "share", "seed"} <= set(results)
     assert results.attrs["plan"]["topic"] == "tables"
@@ -137,6 +138,8 @@ def test_real_results_have_both_times_both_distances_and_their_origin(
     answered = results[results["valid"] > 0]
     assert answered["dis_dist_quantile"].notna().all()
     assert (answered["dis_dist_quantile"] <= 2.0).all()
+    assert answered["survival"].between(0, 1).all()
+    assert results.attrs["plan"]["refits"] == 2
 
 
 def test_the_size_of_x_is_a_figure(

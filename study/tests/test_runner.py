@@ -16,7 +16,7 @@ from counterpoint_study.scenes.base import Scene
 from counterpoint_study.scoring import Score
 
 TABLES = replace(Plan.small("tables"), sets=("german",), black_boxes=("forest",))
-SMALL = replace(TABLES, methods=("BCE-N", "CBCE"), ks=(1, 3), instances=3)
+SMALL = replace(TABLES, methods=("BCE-N", "CBCE"), ks=(1, 3), instances=3, refits=2)
 COST = Cost(0.5, 0.25, 3, 40, "late")
 
 
@@ -181,6 +181,7 @@ def test_the_full_plan_has_the_papers_size() -> None:
         ({"methods": ()}, "methods must name some of"),
         ({"ks": (0,)}, "ks must be whole numbers from 1 on"),
         ({"instances": 0}, "instances must be at least 1"),
+        ({"refits": -1}, "refits must be at least 0"),
         ({"topic": "smells"}, r"topic must name some of \['tables', 'images', 'series'\]"),
         ({"topic": "series"}, "sets must name some of .*'power'"),
     ],

@@ -27,11 +27,15 @@ from counterpoint_study.scoring import Score
 
 @dataclass(frozen=True)
 class Done:
-    """A cell that was run: its answers and their scores for each k, or why there are none."""
+    """A cell that was run: its answers and their scores for each k, or why there are none.
+
+    `refits` says with how many refits of the black box survival was measured.
+    """
 
     run: Run
     scores: dict[int, list[Score]]
     failure: str | None = None
+    refits: int = 0
 
 
 class Cells(Protocol):
@@ -148,6 +152,7 @@ def _plain(done: Done) -> dict[str, Any]:
     """Write all but the answers as JSON takes it."""
     return {
         "failure": done.failure,
+        "refits": done.refits,
         "costs": [asdict(cost) for cost in done.run.costs],
         "scores": {str(k): [asdict(each) for each in scores] for k, scores in done.scores.items()},
     }
@@ -155,7 +160,9 @@ def _plain(done: Done) -> dict[str, Any]:
 
 def _done(plain: dict[str, Any], answers: Sequence[Instances], alike: Sequence[Instances]) -> Done:
     scores = {int(k): [_score(each) for each in found] for k, found in plain["scores"].items()}
-    return Done(Run(answers, alike, [Cost(**cost) for cost in plain["costs"]]), scores, plain["failure"])
+    run = Run(answers, alike, [Cost(**cost) for cost in plain["costs"]])
+    # Cells of before survival was measured do not say how.
+    return Done(run, scores, plain["failure"], plain.get("refits", 0))
 
 
 def _score(plain: dict[str, Any]) -> Score:

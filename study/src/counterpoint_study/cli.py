@@ -40,6 +40,12 @@ def _add_topic(kinds: Any, common: argparse.ArgumentParser, topic: str, sets: st
         "stopped continues where it was.",
     )
     _add_plan(parser, sets, Path("study-results", topic))
+    if topic == "tables":
+        parser.add_argument(
+            "--refits",
+            type=int,
+            help="how often each black box is trained again, to measure survival (10; 0: not measured)",
+        )
     parser.set_defaults(do=_study, topic=topic)
 
 
@@ -135,6 +141,7 @@ def _size(options: argparse.Namespace) -> None:
         plan,
         methods=METHODS if options.methods is None else plan.methods,
         ks=KS if options.ks is None else plan.ks,
+        refits=0,
     )
     shares = options.shares or SHARES
     parts = [
@@ -180,7 +187,7 @@ def plan_of(options: argparse.Namespace) -> Plan:
     plan = Plan.full(options.topic) if options.full else Plan.small(options.topic)
     limits = {"instance": options.limit, "cell": options.cell_limit}
     plan = replace(plan, limits=replace(plan.limits, **_given(limits)))
-    given = _given({name: getattr(options, name) for name in ("instances", "seed")})
+    given = _given({name: getattr(options, name, None) for name in ("instances", "seed", "refits")})
     for name in ("sets", "black_boxes", "methods", "ks"):
         if (values := getattr(options, name)) is not None:
             given[name] = tuple(values)

@@ -24,6 +24,7 @@ RESULTS = Path("study", "results")
 TEXTS = (
     *("runs", "headline", "claims", "claim_overall", "claim_settings", "claim_metrics", "settings_beside"),
     *("seeds", "summary", "rivals", "times", "explained", "failures", "methods", "accuracy"),
+    "survival",
     *(
         "ablation",
         "ablation_changes",

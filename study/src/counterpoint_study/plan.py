@@ -44,6 +44,8 @@ class Plan:
         All draws depend on it.
     share
         The share of the known instances that methods are given, on tables; measures use all of them.
+    refits
+        How often each black box is trained again, to measure survival, on tables; 0 to leave it out.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Plan:
     limits: Limits
     seed: int = 0
     share: float = 1.0
+    refits: int = 0
 
     def __post_init__(self) -> None:
         _known("topic", (self.topic,), tuple(TOPICS))
@@ -74,20 +77,25 @@ class Plan:
             raise ValueError(f"instances must be at least 1, got {self.instances}.")
         if not 0 < self.share <= 1 or (self.share < 1 and self.topic != "tables"):
             raise ValueError(f"share must be in (0, 1], and 1 for images and series, got {self.share}.")
+        if self.refits < 0 or (self.refits and not self.about.refits):
+            raise ValueError(f"refits must be at least 0, and 0 for images and series, got {self.refits}.")
 
     @classmethod
     def small(cls, topic: str) -> Self:
         """Make a plan of everyone on everything, with a few instances and k, and little time a cell."""
         about = TOPICS[topic]
-        methods = tuple(about.methods)
-        return cls(topic, about.sets, about.black_boxes, methods, about.ks, 20, about.limits)
+        return cls._of(about, about.ks, 20, about.limits)
 
     @classmethod
     def full(cls, topic: str) -> Self:
         """Make the paper's plan: every k, 100 instances, and no limit for a cell as a whole."""
         about = TOPICS[topic]
-        methods = tuple(about.methods)
-        return cls(topic, about.sets, about.black_boxes, methods, about.full_ks, 100, about.full_limits)
+        return cls._of(about, about.full_ks, 100, about.full_limits)
+
+    @classmethod
+    def _of(cls, about: Topic, ks: tuple[int, ...], instances: int, limits: Limits) -> Self:
+        methods, refits = tuple(about.methods), about.refits
+        return cls(about.name, about.sets, about.black_boxes, methods, ks, instances, limits, refits=refits)
 
     @property
     def about(self) -> Topic:

@@ -17,8 +17,8 @@ from counterpoint_study.findings.ranks import ANOTHER
 BITS = 14
 """Bits of a distance's or a time's mantissa that are kept: more than four digits."""
 
-# Shares are exact: rounded, equal means could differ in the last digit, and ties would be lost. They have few
-# different values, so they take little space as they are.
+# Shares, such as survival, are exact: rounded, equal means could differ in the last digit, and ties would be
+# lost. They have few different values, so they take little space as they are.
 _ROUNDED = ("impl", "dis_dist", "div_dist", "inst")
 _SECONDS = ("runtime", "batched")
 

@@ -27,7 +27,8 @@ from counterpoint_study.cells import Done
 from counterpoint_study.findings.ranks import ANOTHER, BY_DISTANCE
 from counterpoint_study.methods.base import Method, Run
 from counterpoint_study.methods.tables import Own, Theirs
-from counterpoint_study.models.training import train
+from counterpoint_study.models.refits import Refits
+from counterpoint_study.models.training import Trained, train, tuned
 from counterpoint_study.peers.workers import ONE_THREAD
 from counterpoint_study.plan import Job, Plan
 from counterpoint_study.scenes.base import Scene
@@ -69,10 +70,12 @@ def run(
 
 
 def _train_all(plan: Plan) -> None:
-    """Train all black boxes and codecs first: they are kept, and the cells find them."""
+    """Train all black boxes, their refits and codecs first: they are kept, and the cells find them."""
     pairs = [(name, kind) for name in plan.sets for kind in plan.black_boxes]
     for name, kind in tqdm(pairs, desc="black boxes", file=sys.stderr, leave=False):
         scene = scene_of(plan, name, kind)
+        if isinstance(scene.trained, Trained):
+            refits_of(plan, scene.trained).train()
         for method in plan.methods:
             plan.about.methods[method].prepare(scene, plan.seed)
 
@@ -111,10 +114,12 @@ def work(plan: Plan, job: Job, path: Path) -> None:
         except Exception as error:  # whatever a method does, it costs its own cell only
             cells.save(path, Done(Run([], [], []), {}, f"{type(error).__name__}: {error}"))
             return
-    missing = [k for k in job.ks if k not in done.scores]
+    # Answers do not depend on the refits, but scores do.
+    known = done.scores if done.refits == plan.refits else {}
+    missing = [k for k in job.ks if k not in known]
     if missing:
         scores = {k: score(scene, done.run.answers, done.run.alike, k) for k in missing}
-        cells.save(path, replace(done, scores={**done.scores, **scores}))
+        cells.save(path, replace(done, scores={**known, **scores}, refits=plan.refits))
 
 
 def collect(plan: Plan, folder: Path) -> pd.DataFrame:
@@ -149,7 +154,7 @@ def _rows_of(plan: Plan, folder: Path, job: Job) -> Iterator[dict[str, Any]]:
             counts = {"given": each.given, "valid": each.valid, "refused": each.refused}
             again = asdict(each.quantiles)
             measured = {**asdict(each.measures), **{f"{n}{ANOTHER}": again[n] for n in BY_DISTANCE}}
-            measured |= asdict(cost)
+            measured |= {"survival": each.survival, **asdict(cost)}
             yield {**named, "k": k, "instance": place, **counts, **measured, **last}
 
 
@@ -158,7 +163,14 @@ def scene_of(plan: Plan, name: str, kind: str) -> Scene:
     """Set the scene of a data set and a kind of black box."""
     trained = train(name, kind, seed=plan.seed)
     scene = plan.about.scene(trained, trained.instances(plan.instances))
-    return replace(scene, share=plan.share) if isinstance(scene, TableScene) else scene
+    if not isinstance(scene, TableScene):
+        return scene
+    return replace(scene, share=plan.share, others=refits_of(plan, scene.trained))
+
+
+def refits_of(plan: Plan, trained: Trained) -> Refits:
+    """Tell which other models a black box's answers are judged by too."""
+    return Refits(trained, tuned(trained.data.name, trained.kind), plan.seed, plan.refits)
 
 
 def path_of(plan: Plan, folder: Path, job: Job) -> Path:

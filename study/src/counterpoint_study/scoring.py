@@ -30,7 +30,8 @@ class Score:
     """One answer measured: rows given, valid ones, rows that are no instances, and the measures.
 
     `quantiles` holds the measures of the same answer under a distance that no method searches with; only
-    those that depend on a distance mean anything there.
+    those that depend on a distance mean anything there. `survival` is the share of valid rows × other models
+    of the scene that give a decision as wanted; NaN without a valid row or without other models.
     """
 
     given: int
@@ -38,6 +39,7 @@ class Score:
     refused: int
     measures: Measures
     quantiles: Measures
+    survival: float = np.nan
 
 
 def score(
@@ -50,12 +52,12 @@ def score(
     judged, judged_alike = judge(scene, answers, k, whole), judge(scene, alike, k, whole)
     x_alike = scene.encode(scene.alike[: len(alike)]) if len(alike) else scene.rows[:0]
     scores = []
-    for place, each in enumerate(judged):
+    for place, (each, survival) in enumerate(zip(judged, _survivals(scene, judged), strict=True)):
         near = (x_alike[place], judged_alike[place].rows) if place < len(alike) else None
         x, decision = scene.rows[place], scene.decisions[place]
         measures = measure(each.rows, x, decision, scene.known, k=k, alike=near)
         again = _by_quantiles(scene, each.rows, place, k, near)
-        scores.append(Score(each.given, len(each.rows), each.refused, measures, again))
+        scores.append(Score(each.given, len(each.rows), each.refused, measures, again, survival))
     return scores
 
 
@@ -65,6 +67,18 @@ def _by_quantiles(scene: Scene, rows: Rows, place: int, k: int, near: tuple[Row,
     alike = None if near is None else (shares(near[0][None])[0], shares(near[1]))
     x = shares(scene.rows[[place]])[0]
     return measure(shares(rows), x, scene.decisions[place], scene.quantiles.known, k=k, alike=alike)
+
+
+def _survivals(scene: Scene, judged: Sequence[Judged]) -> list[float]:
+    """Measure for each instance how many of its counterfactuals are decided as wanted by other models too."""
+    counts = [len(each.rows) for each in judged]
+    if not sum(counts):
+        return [np.nan] * len(judged)
+    rows = np.concatenate([each.rows for each in judged])
+    decisions = np.repeat(scene.decisions[: len(judged)], counts)
+    flips = np.array([labels != decisions for labels in scene.label_by_others(rows)]).reshape(-1, len(rows))
+    parts = np.split(flips, np.cumsum(counts)[:-1], axis=1)
+    return [float(part.mean()) if part.size else np.nan for part in parts]
 
 
 def judge(scene: Scene, answers: Sequence[Instances], k: int, whole: bool = True) -> list[Judged]:

@@ -18,6 +18,7 @@ from counterpoint_study.findings.statements import Statement
 from counterpoint_study.methods.base import Limits, Method
 from counterpoint_study.methods.signals import ON_IMAGES, ON_SERIES
 from counterpoint_study.methods.tables import METHODS
+from counterpoint_study.models.refits import REFITS
 from counterpoint_study.models.training import KINDS
 from counterpoint_study.scenes.base import Scene
 from counterpoint_study.scenes.signals import MOST_KNOWN, SignalScene
@@ -38,6 +39,8 @@ class Topic:
         Everyone who is compared.
     ks, full_ks
         How many counterfactuals are asked for, in a small study and in one of the paper's size.
+    refits
+        How often each black box is trained again, to measure survival; 0 where that is not measured.
     limits, full_limits
         How long a peer may take, likewise.
     metrics
@@ -60,6 +63,7 @@ class Topic:
     methods: Mapping[str, Method]
     ks: tuple[int, ...]
     full_ks: tuple[int, ...]
+    refits: int
     limits: Limits
     full_limits: Limits
     metrics: tuple[str, ...]
@@ -79,6 +83,7 @@ _ON_TABLES = Topic(
     methods=METHODS,
     ks=(1, 5, 10),
     full_ks=(1, 2, 3, 4, 5, 8, 10, 12, 14, 16, 18, 20),
+    refits=REFITS,
     limits=Limits(instance=30.0, cell=45.0),
     full_limits=Limits(instance=30.0),
     metrics=tuple(NAMES),
@@ -102,6 +107,7 @@ def _on_signals(name: str, sets: tuple[str, ...], methods: Mapping[str, Method])
         methods=methods,
         ks=(1, 5, 10, 15),
         full_ks=(1, 5, 10, 15),
+        refits=0,
         limits=Limits(instance=60.0, cell=120.0),
         full_limits=Limits(instance=60.0),
         metrics=ON_SIGNALS,

@@ -10,7 +10,7 @@ another seed. Survival is the share of answers that these forests decide as want
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,24 +24,14 @@ from counterpoint_study.benchmarks import results
 from counterpoint_study.benchmarks.methods import DICE, NICE, theirs
 from counterpoint_study.benchmarks.models import SEED, TREES, train
 from counterpoint_study.benchmarks.results import Figure
-from counterpoint_study.models.training import Trained, build
+from counterpoint_study.models.refits import REFITS, Refits
 from counterpoint_study.scenes.tables import TableScene
 from counterpoint_study.scoring import judge
 
-REFITS = 10
 BUILT_ON = 96  # the first instances were looked at while `SAFE` was chosen; the others judge it
 DEFAULT, SAFE, LABELS = "default", "SAFE", "SAFE, by labels only"
 LEAST = {"german": 0.65, "adult": 0.8}
 FARTHER = 1.8  # at most so many times the distance of the default
-
-
-def refits(trained: Trained, count: int = REFITS, seed: int = SEED) -> Iterator[Any]:
-    """Train the forest again on bootstrap samples of its training part."""
-    data, rng = trained.data, np.random.default_rng([seed, 1])
-    for turn in range(count):
-        drawn = rng.integers(0, len(data.X_train), len(data.X_train))
-        model = build("forest", data.categorical, {"n_estimators": TREES}, seed + turn + 1)
-        yield model.fit(data.X_train.iloc[drawn], data.y_train.iloc[drawn])
 
 
 @dataclass(frozen=True)
@@ -103,7 +93,7 @@ def compare(name: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     trained = train(name)
     drawn = trained.instances(options.skip + options.instances).iloc[options.skip :]
     scene = TableScene(trained, drawn.reset_index(drop=True))
-    others = list(refits(trained, options.refits))
+    others = list(Refits(trained, {"n_estimators": TREES}, SEED, options.refits))
     lines: list[dict[str, Any]] = []
     usual: dict[int, float] = {}
     for method, explain in methods(options.k, not options.no_peers).items():

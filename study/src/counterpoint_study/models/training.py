@@ -300,12 +300,15 @@ def _kept(key: str, fit: Callable[[], Any]) -> Any:
     return kept(cache_folder() / "models" / f"{key}.joblib", fit)
 
 
-def kept(path: Path, make: Callable[[], T], fresh: bool = False) -> T:
-    """Read what was made before, or make it and write it so that other processes see all of it or nothing."""
+def kept(path: Path, make: Callable[[], T], fresh: bool = False, compress: int = 0) -> T:
+    """Read what was made before, or make it and write it so that other processes see all of it or nothing.
+
+    With `compress`, from 1 to 9, it takes less space and more time.
+    """
     if path.exists() and not fresh:
         return cast(T, joblib.load(path))
     thing = make()
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
-        joblib.dump(thing, file)
+        joblib.dump(thing, file, compress=compress)
     return thing

@@ -33,6 +33,7 @@ from counterpoint_study.findings.ranks import (
 from counterpoint_study.findings.rivals import explained, rivals, times
 from counterpoint_study.findings.seeds import by_seed, seeds_of, settings_beside
 from counterpoint_study.findings.statements import NONE
+from counterpoint_study.findings.survival import survival
 from counterpoint_study.page import figures, markdown, tables, verdicts
 from counterpoint_study.page.lines import lines, named
 from counterpoint_study.page.styles import in_order
@@ -91,6 +92,7 @@ def write(
         )
     found = topic.claims(results) if OURS in ran else None
     held = contests(table, methods, topic.metrics)
+    survived = survival(results, methods)
     laid_out = tables.of_cells(table, held, topic.metrics) | {
         "accuracy": accuracies.assign(difference=accuracies["accuracy"] - accuracies["paper"]),
         "paper": pd.DataFrame(topic.statements(results, table, found)),
@@ -98,6 +100,7 @@ def write(
         "methods": every[["method", "library"]].drop_duplicates().reset_index(drop=True),
         "times": times(results),
         "explained": explained(results),
+        **({"survival": survived} if len(survived) else {}),
         **({"ablation": steps.values, "ablation_changes": steps.changes} if steps else {}),
         **(_judged(topic, results, table, found) if found else {}),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -79,6 +80,10 @@ class Scene(Protocol):
 
     def label(self, rows: Rows) -> Labels:
         """Ask the model."""
+        ...
+
+    def label_by_others(self, rows: Rows) -> Iterator[Labels]:
+        """Ask other models, such as this one trained again, one after the other; there may be none."""
         ...
 
     def take(self, X: Instances, places: NDArray[np.intp]) -> Instances:

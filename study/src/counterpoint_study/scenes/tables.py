@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,12 +26,14 @@ _SAMPLE_SEED = 0
 class TableScene:
     """A black box for a table and the instances whose decisions are explained.
 
-    Methods are given a `share` of the known instances; the measures always use all of them.
+    Methods are given a `share` of the known instances; the measures always use all of them. Survival is
+    measured with `others`: models of the same data, which methods never see.
     """
 
     trained: Trained
     X: pd.DataFrame
     share: float = 1.0
+    others: Iterable[Any] = ()
 
     @property
     def key(self) -> str:
@@ -106,6 +109,12 @@ class TableScene:
     def label(self, rows: Rows) -> Labels:
         """Ask the model."""
         return np.asarray(self.trained.model.predict(self.loose.decode(rows)))
+
+    def label_by_others(self, rows: Rows) -> Iterator[Labels]:
+        """Ask the other models, one after the other."""
+        table = self.loose.decode(rows)
+        for model in self.others:
+            yield np.asarray(model.predict(table))
 
     def take(self, X: pd.DataFrame, places: NDArray[np.intp]) -> pd.DataFrame:
         """Keep some of the instances."""
