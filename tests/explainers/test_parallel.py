@@ -126,22 +126,22 @@ def test_other_backends_give_the_same(backend):
 
 def test_a_worker_that_dies_is_named_and_its_rows_are_done_again(tmp_path):
     rows = ROWS.copy()
-    rows.loc[140, "income"] = 777.0
+    rows.loc[160, "income"] = 777.0
     explainer = cp.Neighbours().fit(Deadly(tmp_path / "died", once=True), people())
-    with pytest.warns(WorkerWarning, match=r"process \d+ had instances 128 to 255.*SIGKILL"):
+    with pytest.warns(WorkerWarning, match=r"process \d+ had instances 150 to 299.*SIGKILL"):
         two = explainer.explain_many(rows, k=2, progress=False, jobs=2)
     same(two, explainer.explain_many(rows, k=2, progress=False))
 
 
 def test_rows_that_kill_every_worker_fail_and_the_others_are_explained(tmp_path):
     rows = ROWS.copy()
-    rows.loc[140, "income"] = 777.0
+    rows.loc[160, "income"] = 777.0
     explainer = cp.Neighbours().fit(Deadly(tmp_path / "died", once=False), people())
     with pytest.warns(WorkerWarning), pytest.raises(cp.IncompleteError) as error:
         explainer.explain_many(rows, k=2, progress=False, jobs=2)
-    assert list(error.value.failed) == list(range(128, 256))
-    assert isinstance(error.value.failed[128], WorkerError)
-    others = rows.drop(index=range(128, 256))
+    assert list(error.value.failed) == list(range(150, 300))
+    assert isinstance(error.value.failed[150], WorkerError)
+    others = rows.drop(index=range(150, 300))
     pd.testing.assert_frame_equal(
         error.value.finished.frame, explainer.explain_many(others, k=2, progress=False).frame
     )

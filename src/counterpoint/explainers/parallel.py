@@ -33,7 +33,7 @@ from counterpoint._util.blas import one_thread_each
 from counterpoint._util.parcels import FileParcel, Parcel
 from counterpoint.data.types import Indices
 from counterpoint.explainers.fitting import Fitted
-from counterpoint.explainers.run import Asked, IncompleteError, Method, Settings, complete, wave_size
+from counterpoint.explainers.run import Asked, IncompleteError, Method, Settings, complete, waves
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.explanation.explanations import Explanations
 from counterpoint.model.representation import Sight, View
@@ -120,14 +120,14 @@ def explain_in_parallel(
 
 def _cut(sight: Sight, indices: Indices, settings: Settings, jobs: int) -> list[Piece]:
     """Cut instances where a wave ends, so that every process asks the model what one process would ask."""
-    count, size = len(sight.instances.rows), wave_size(sight.instances.rows)
-    size *= int(np.clip(count // (size * jobs * PIECES), 1, WAVES))
+    cut = waves(sight.instances.rows)
+    together = int(np.clip(len(cut) // (jobs * PIECES), 1, WAVES))
     pieces = []
-    for start in range(0, count, size):
-        places = np.arange(start, min(count, start + size))
+    for first in range(0, len(cut), together):
+        places = np.concatenate(cut[first : first + together])
         own = tuple(settings.limits[index] for index in indices[places]) if settings.limits else ()
         part = Sight(sight.view, sight.instances.take(places))
-        pieces.append(Piece(start, part, replace(settings, limits=own)))
+        pieces.append(Piece(int(places[0]), part, replace(settings, limits=own)))
     return pieces
 
 

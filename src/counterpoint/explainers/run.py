@@ -33,7 +33,7 @@ from counterpoint.search.pool import Asking, Finds, Pool
 from counterpoint.search.task import Question, Rule, Task
 from counterpoint.search.why import Why
 
-# Instances are explained this many at a time, and fewer where they have many features: it bounds memory.
+# About this many instances are explained at a time, fewer where they have many features: it bounds memory.
 WAVE = 128
 CELLS = 27_000
 
@@ -226,10 +226,9 @@ class Run:
 
     def explanations(self, progress: bool) -> Explanations:
         """Explain all instances; if some fail, raise an error that holds the others."""
-        count, size = len(self._instances.rows), wave_size(self._instances.rows)
-        with tqdm(total=count, desc="explaining", unit="decision", disable=not progress) as bar:
-            for start in range(0, count, size):
-                wave = np.arange(start, min(count, start + size))
+        rows = self._instances.rows
+        with tqdm(total=len(rows), desc="explaining", unit="decision", disable=not progress) as bar:
+            for wave in waves(rows):
                 self._failed |= run(self._groups(wave), self._search, self._blackbox)
                 self._finish()
                 bar.update(len(wave))
@@ -469,9 +468,19 @@ class Run:
         )
 
 
-def wave_size(rows: Rows) -> int:
-    """Tell how many instances are explained at a time."""
-    return max(1, min(WAVE, CELLS // int(rows.shape[1])))
+def waves(rows: Rows) -> list[Indices]:
+    """Cut instances into those that are explained at a time, about the same number each.
+
+    A few more than fit join the others: alone, they would take as many model calls.
+
+    Examples
+    --------
+    >>> [len(wave) for wave in waves(np.zeros((133, 5)))], [len(wave) for wave in waves(np.zeros((300, 5)))]
+    ([133], [150, 150])
+    """
+    size = max(1, min(WAVE, CELLS // int(rows.shape[1])))
+    cut = np.array_split(np.arange(len(rows)), max(1, round(len(rows) / size)))
+    return [wave for wave in cut if len(wave)]
 
 
 def _first_of_equal(cells: Rows, order: Indices) -> Indices:
