@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from counterpoint._util.blas import one_thread_each
+from counterpoint._util.malloc import keeping_memory
 from counterpoint._util.parcels import Parcel
 from counterpoint.explainers import Explainer
 from counterpoint.explainers.parallel import packed
@@ -59,7 +60,7 @@ class Work:
 
     def blocks(self, frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
         """Explain rows block by block; without rows there is one empty block."""
-        with one_thread_each():
+        with one_thread_each(), keeping_memory():
             for start in range(0, max(1, len(frame)), BLOCK):
                 rows = frame.iloc[start : start + BLOCK]
                 yield self.explainer.explain_frame(rows, self.k, id=self.id, **self.asked)
