@@ -43,7 +43,8 @@ def started(engine: str, workers: int, explainer: cp.Explainer, k: int) -> Itera
     ask: dict[str, Any] = {"k": k, "id": ID}
 
     def parts(rows: pd.DataFrame) -> int:
-        return max(1, min(workers * PARTS, len(rows) // WAVE))
+        # The same number for each worker: otherwise one would wait for another's last part.
+        return workers * max(1, min(PARTS, len(rows) // (WAVE * workers)))
 
     if engine == "jobs":
         yield lambda rows: explainer.explain_frame(rows, **ask, jobs=workers)
