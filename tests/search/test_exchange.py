@@ -9,7 +9,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import counterpoint as cp
-from counterpoint.search.exchange import exchange
+from counterpoint.search.exchange import exchange, promise
 from counterpoint.search.task import Scored
 
 RNG = np.random.default_rng(5)
@@ -82,3 +82,9 @@ def test_numbers_of_the_nearest_are_not_rounded() -> None:
     nearest = cp.Ensemble(selection=cp.NEAREST).fit(linear, X).explain(np.zeros(4), 1)
     value = nearest.rows[0][nearest.rows[0] != 0]
     assert any(len(f"{each:.12g}") > 6 for each in value)
+
+
+def test_a_step_that_saves_exactly_one_unit_divides_by_nothing():
+    with np.errstate(all="raise"):
+        promised = promise(np.array([[1.0, 0.0, -1.0]]))
+    assert promised.tolist() == [[2.0, 1.0, 0.5]]

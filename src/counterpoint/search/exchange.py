@@ -47,7 +47,7 @@ def exchange(
             return
         values, feature = _values(task, rows, instance)
         saved = _saved(task, rows, instance, values, feature)
-        best = nearest(np.where(np.isfinite(saved), -_promise(saved), np.inf), STEPS)
+        best = nearest(np.where(np.isfinite(saved), -promise(saved), np.inf), STEPS)
         values, saved = (np.take_along_axis(each, best, 1) for each in (values, saved))
         feature = feature[best]
         gain = yield from _gains(task, rows, instance, values, feature, np.isfinite(saved), lead)
@@ -67,9 +67,9 @@ def exchange(
         lead = np.maximum(0.0, (lead[origin] + gain[origin, first] + _second(gain, origin, second))[better])
 
 
-def _promise(saved: Rows) -> Rows:
+def promise(saved: Rows) -> Rows:
     """Prefer steps that save much, and cheap ones that cost little."""
-    return np.where(saved > 0, 1.0 + saved, 1.0 / (1.0 - saved))
+    return np.where(saved > 0, 1.0 + saved, 1.0 / (1.0 - np.minimum(saved, 0.0)))
 
 
 def _values(task: Task, rows: Rows, instance: Indices) -> tuple[Rows, Indices]:
