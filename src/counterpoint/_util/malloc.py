@@ -6,6 +6,7 @@ import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 # Names of glibc's settings, and the environment variable that Dask sets for its workers.
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
@@ -21,18 +22,18 @@ def keeping_memory() -> Iterator[None]:
     """Keep freed memory for the next model call, and give it back at the end.
 
     A model call frees arrays that the next one needs again. In a process that gives memory back at once, as
-    workers of Dask do, the system clears every page of them again, which takes a third of the time.
+    workers of Dask do, the system clears every page of them again, and that takes time.
 
     Examples
     --------
     >>> with keeping_memory():
     ...     pass
     """
-    asked, libc = os.environ.get(ASKED, ""), ctypes.CDLL(None) if os.name == "posix" else None
-    if not asked.isdigit() or not hasattr(libc, "mallopt"):
+    asked = os.environ.get(ASKED, "")
+    libc: Any = ctypes.CDLL(None) if asked.isdigit() and os.name == "posix" else None
+    if not hasattr(libc, "mallopt"):  # only glibc has it
         yield
         return
-    assert libc is not None
     libc.mallopt(TRIM_THRESHOLD, KEPT)
     libc.mallopt(MMAP_THRESHOLD, LARGEST_MMAP)
     try:

@@ -21,7 +21,7 @@ from counterpoint.cli.wanted import wanted
 from counterpoint.codecs import Kernel
 from counterpoint.data.signals import as_signals
 from counterpoint.explainers.ensemble import Ensemble
-from counterpoint.explainers.fitting import BLOCKS
+from counterpoint.explainers.fitting import window_of
 from counterpoint.selection.selection import NAMED
 
 ENDINGS = (".npy", ".npz")
@@ -88,7 +88,7 @@ def signal_calls(options: argparse.Namespace) -> Any:
     _check_for_signals(question)
     known = read_signals(options.data)
     cases = known if options.rows is None else read_signals(Path(options.rows))
-    codec = None if known.ndim > 2 else Kernel(max(1, round(known.shape[1] / BLOCKS)))
+    codec = None if known.ndim > 2 else Kernel(window_of(known.shape[1]))
     explainer = Ensemble(codec=codec, selection=NAMED[question.setting], seed=question.seed)
     explainer.fit(open_model(request_of(options)).model, known, progress=not options.quiet)
     title = options.title or Path(options.model).stem

@@ -278,13 +278,14 @@ def chosen_codec(X: Any, model: Any = None) -> Codec | None:
     """
     shape = np.shape(X)[1:] if isinstance(X, np.ndarray) else ()
     if len(shape) == 1 and classifies_series(model):
-        return Kernel(_window(shape[0]))
+        return Kernel(window_of(shape[0]))
     if is_image(shape):
         return Kernel((*(max(1, round(length / TILES)) for length in shape[:2]), *[1] * (len(shape) - 2)))
-    return Kernel((1, _window(shape[1]))) if len(shape) == 2 else None
+    return Kernel((1, window_of(shape[1]))) if len(shape) == 2 else None
 
 
-def _window(length: int) -> int:
+def window_of(length: int) -> int:
+    """Choose the window of a time axis, which divides it into about 24 blocks."""
     return max(1, round(length / BLOCKS))
 
 

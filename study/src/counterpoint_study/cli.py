@@ -70,9 +70,7 @@ def _add_recompute(kinds: Any, common: argparse.ArgumentParser) -> None:
         description="Compute tables, figures and pages again from results.parquet files that studies wrote. "
         "Nothing is trained and nothing is run.",
     )
-    parser.add_argument("results", nargs="+", type=Path, help="results.parquet files")
-    folder = Path("study-results", "recomputed")
-    parser.add_argument("--out", type=Path, default=folder, help=f"folder ({folder})")
+    _add_results(parser)
     parser.add_argument("--docs", type=Path, help="a checkout whose README and docs are renewed")
     parser.set_defaults(do=_recompute)
 
@@ -85,11 +83,16 @@ def _add_publish(kinds: Any, common: argparse.ArgumentParser) -> None:
         description="Write results.parquet files of studies as small files into study/results of a checkout, "
         "then recompute everything from all files that are there, and renew README and docs.",
     )
+    _add_results(parser)
+    parser.add_argument("--docs", type=Path, default=Path(), help="the checkout (.)")
+    parser.set_defaults(do=_publish)
+
+
+def _add_results(parser: argparse.ArgumentParser) -> None:
+    """Add the options of what is computed from results: the files, and where its pages go."""
     parser.add_argument("results", nargs="+", type=Path, help="results.parquet files")
     folder = Path("study-results", "recomputed")
     parser.add_argument("--out", type=Path, default=folder, help=f"folder of pages ({folder})")
-    parser.add_argument("--docs", type=Path, default=Path(), help="the checkout (.)")
-    parser.set_defaults(do=_publish)
 
 
 def _add_plan(parser: argparse.ArgumentParser, sets: str, folder: Path) -> None:

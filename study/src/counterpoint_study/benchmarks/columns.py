@@ -64,9 +64,9 @@ def figures(series: Sequence[dict[str, float]]) -> list[Figure]:
     per_cell = [line["CPU ms per column"] / line["model rows each"] for line in series]
     than = f"at its highest / {series[0]['columns']:,} columns"
     return [
-        # 2, not 1: how many rows are tried differs by that much from one table to another.
-        Figure(f"CPU time per decision and column, {than}", max(per_column) / per_column[0], 2),
-        Figure(f"CPU time per model row and column, {than}", max(per_cell) / per_cell[0], 1.3),
+        # Linear, but for what other work on the machine adds.
+        Figure(f"CPU time per decision and column, {than}", max(per_column) / per_column[0], 1.1),
+        Figure(f"CPU time per model row and column, {than}", max(per_cell) / per_cell[0], 1.1),
     ]
 
 
