@@ -125,7 +125,7 @@ class Ensemble(Explainer):
     size: int = 10
     instances: float = 0.2
     polish: Polish | None = field(default_factory=Polish)
-    starts: int = 8
+    starts: int = 5
     selection: Selection = BALANCED
     fallback: Explainer | None = field(default_factory=Evolution)
     codec: Codec | None = None

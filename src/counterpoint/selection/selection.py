@@ -44,17 +44,17 @@ TOGETHER = 4 * CELLS
 NEAR = 100
 REFERENCE = 5_000
 
-# If there is room for several answers, the nearest of all is one of them, and each feature that is enough
-# alone should be: what being the nearest is worth, and the cost of changing several.
+# If there is room for several answers, the nearest of all is one of them: what being it is worth.
 NEAREST_OF_ALL = 2e4
-SEVERAL = 1e4
 
 # The cost of numbers that were not rounded where others were: a rounded variant comes first.
 UNROUNDED = 4e4
 
-# The cost of each further change, and of an action that holds another counterfactual's and more, as multiples
-# of the largest price of the setting.
-FURTHER = 2.0
+# The cost of changing several features where one is enough, of each further change, and of an action that
+# holds another counterfactual's and more, as multiples of the largest price of the setting. A single change
+# that is very far or very implausible loses against several that are not.
+SEVERAL = 2.0
+FURTHER = 1.0
 NOT_MINIMAL = 4.0
 
 # The cost of a pair of categories that no known instance has: more than that of a repeated action.
@@ -140,7 +140,7 @@ class Selection:
     2.0
     """
 
-    distance: float = 3.0
+    distance: float = 5.0
     implausibility: float = 8.0
     changes: float = 1.0
     redundancy: float = 0.0
@@ -223,8 +223,8 @@ class Selection:
         ranks, x = task.rules.ranks, task.home[instances]
         ways = directions(ranks(rows), ranks(x)[:, None], task.is_category)[..., ~task.rules.frozen]
         further = np.maximum((ways != 0).sum(axis=2) - 1, 0)
-        larger = FURTHER * further + NOT_MINIMAL * ~is_minimal(ways)
-        return np.asarray(SEVERAL * (further > 0) + self._largest_price * larger)
+        larger = SEVERAL * (further > 0) + FURTHER * further + NOT_MINIMAL * ~is_minimal(ways)
+        return np.asarray(self._largest_price * larger)
 
     def _choose(
         self, task: Task, x: Rows, rows: Stack, cost: Rows, action: Indices | None, k: int
