@@ -18,6 +18,23 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 CELLS = 65_536
 
 
+def keep_in_place(rows: NDArray[Scalar], indices: NDArray[np.intp]) -> NDArray[Scalar]:
+    """Move rows at rising indices to the front of their own array, and return that part of it.
+
+    Examples
+    --------
+    >>> keep_in_place(np.array([[4], [5], [6]]), np.array([0, 2]))
+    array([[4],
+           [6]])
+    """
+    size = max(1, CELLS // max(1, rows[:1].size))
+    for start in range(0, len(indices), size):
+        # Rows move to the front only, so those of later blocks are still as they were.
+        some = indices[start : start + size]
+        rows[start : start + len(some)] = rows[some]
+    return rows[: len(indices)]
+
+
 def in_blocks(width: int, work: Callable[..., NDArray[Scalar]], *arrays: NDArray[Any]) -> NDArray[Scalar]:
     """Do row-wise work on arrays with the same number of rows, with the same result as on all rows at once.
 
