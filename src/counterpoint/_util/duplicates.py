@@ -46,8 +46,8 @@ def among(rows: Rows, instance: Indices, others: Rows, whose: Indices) -> NDArra
     >>> among(rows, np.array([0, 0, 1]), others, np.array([0]))
     array([ True, False, False])
     """
-    hashes = [in_blocks(rows.shape[1], _hashed, *each) for each in ((rows, instance), (others, whose))]
-    found = np.isin(*hashes)
+    width = rows.shape[1]
+    found = np.isin(in_blocks(width, _hashed, rows, instance), in_blocks(width, _hashed, others, whose))
     some = np.flatnonzero(found)
     both, of = np.concatenate([rows[some], others]), np.concatenate([instance[some], whose])
     same = distinct(both, of, np.arange(len(of)))[1]

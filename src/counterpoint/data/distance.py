@@ -11,8 +11,9 @@ paper's, without order (`Distance.without_order`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -29,8 +30,8 @@ EVERY = slice(None)
 # Upper limit for the price of a single change and for a unit, so that sums and squares of prices stay finite.
 MOST = 1e150
 
-# Of rows with more cells than this, those that differ from x in less than one of so many are measured by their
-# changes alone.
+# Of rows with more cells than this, those that differ from x in less than one of so many are measured by
+# their changes alone.
 NARROW = 100
 FEW_OF = 8
 
@@ -49,6 +50,10 @@ class Embedded(NamedTuple):
     def width(self) -> int:
         """How many cells a row has."""
         return int(self.numbers.shape[1] + self.codes.shape[1])
+
+
+# Measures from rows that were given before to other rows.
+Measuring = Callable[[Embedded], Rows]
 
 
 @dataclass(frozen=True)
@@ -199,32 +204,30 @@ class Distance:
         """Measure as `measure` does, as fast as possible: exact except for rounding."""
         return self.measure(a, b)
 
-    def roughly_near(self, a: Embedded, b: Embedded, x: Embedded) -> Rows:
-        """Measure as `roughly` does, where rows of b may differ from x in few of very many cells.
+    def near(self, a: Embedded, x: Embedded) -> Measuring:
+        """Prepare to measure as `roughly` does, from rows of a to rows that are made from x.
 
-        Such a row is as far from each row of a as x is, but for what its changes add or take away.
+        Of very many cells, such a row may change few. It is then as far from each row of a as x is, but for
+        what its changes add or take away.
         """
-        if b.width <= NARROW:
-            return self.roughly(a, b)
-        changes = (b.numbers != x.numbers).sum(axis=1) + (b.codes != x.codes).sum(axis=1)
-        few = changes * FEW_OF < b.width
-        result = np.empty((len(a.numbers), len(few)))
-        result[:, ~few] = self.roughly(a, b.take(np.flatnonzero(~few)))
-        from_x = self.measure(a, x)[:, 0]
-        for row in np.flatnonzero(few).tolist():
-            result[:, row] = from_x + self._added(a, b, x, row)
-        return np.maximum(result, 0.0)
+        if a.width <= NARROW:
+            return partial(self.roughly, a)
+        from_x, weight = self.measure(a, x)[:, 0], self.weight[self.categorical, None]
+        numbers, codes = np.ascontiguousarray(a.numbers.T), np.ascontiguousarray(a.codes.T)
+        apart, unlike = np.abs(numbers - x.numbers.T), weight * (codes != x.codes.T)
 
-    def _added(self, a: Embedded, b: Embedded, x: Embedded, row: int) -> Row:
-        """Measure how much further from each row of a one row of b is than x."""
-        at = np.flatnonzero(b.numbers[row] != x.numbers[0])
-        apart = np.abs(a.numbers[:, at] - b.numbers[row, at]) - np.abs(a.numbers[:, at] - x.numbers[0, at])
-        added = apart.sum(axis=1)
-        at = np.flatnonzero(b.codes[row] != x.codes[0])
-        if len(at):
-            unlike, before = (a.codes[:, at] != each[at] for each in (b.codes[row], x.codes[0]))
-            added += (unlike.astype(np.float64) - before) @ self.weight[self.categorical[at]]
-        return np.asarray(added)
+        def measured(b: Embedded) -> Rows:
+            moved, swapped = b.numbers != x.numbers, b.codes != x.codes
+            few = (moved.sum(axis=1) + swapped.sum(axis=1)) * FEW_OF < b.width
+            row, cell = np.nonzero(moved & few[:, None])
+            added = _sums(np.abs(numbers[cell] - b.numbers[row, cell, None]) - apart[cell], row, len(few))
+            row, cell = np.nonzero(swapped & few[:, None])
+            changes = weight[cell] * (codes[cell] != b.codes[row, cell, None]) - unlike[cell]
+            result = np.maximum(from_x + added + _sums(changes, row, len(few)), 0.0).T
+            result[:, ~few] = self.roughly(a, b.take(np.flatnonzero(~few)))
+            return result
+
+        return measured
 
     def joined(self, over_some: Rows, over_others: Rows) -> Rows:
         """Combine the distances over some features and over the others into distances over all features."""
@@ -340,9 +343,9 @@ class Euclidean(Distance):
         squared = squares[0][:, None] + squares[1] - 2 * product
         return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
 
-    def roughly_near(self, a: Embedded, b: Embedded, x: Embedded) -> Rows:
-        """Measure as `roughly` does: a matrix product is fast, however many cells differ from x."""
-        return self.roughly(a, b)
+    def near(self, a: Embedded, x: Embedded) -> Measuring:
+        """Prepare to measure as `roughly` does: a matrix product is fast, however many cells change."""
+        return partial(self.roughly, a)
 
     def joined(self, over_some: Rows, over_others: Rows) -> Rows:
         """Combine the distances over some features and over the others into distances over all features."""
@@ -355,6 +358,22 @@ class Euclidean(Distance):
     def from_x(self, rows: Rows, x: Rows) -> Row:
         """Measure the distance of each row from x, one for all or one a row."""
         return np.asarray(np.sqrt(self.prices(rows, x).sum(axis=-1)))
+
+
+def _sums(values: Rows, row: NDArray[np.intp], count: int) -> Rows:
+    """Sum the values of each row; `row` tells whose they are, and rises.
+
+    Examples
+    --------
+    >>> _sums(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 0, 2]), 3)
+    array([[4., 6.],
+           [0., 0.],
+           [5., 6.]])
+    """
+    sums, starts = np.zeros((count, values.shape[1])), np.flatnonzero(np.diff(row, prepend=-1))
+    if len(starts):
+        sums[row[starts]] = np.add.reduceat(values, starts, axis=0)
+    return sums
 
 
 def _scales(numbers: Rows) -> tuple[Row, Row]:

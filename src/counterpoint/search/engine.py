@@ -270,7 +270,7 @@ def label(questions: Sequence[Question], blackbox: BlackBox) -> list[Reply]:
     if not sum(sizes):
         return [Reply(np.empty(0)) for _ in questions]
     try:
-        rows, instance = (np.concatenate(parts) for parts in zip(*questions, strict=True))
+        rows, instance = (joined(parts) for parts in zip(*questions, strict=True))
         labels = blackbox.predict(rows, instance)
     except ModelError as error:
         return _label_apart(questions, blackbox, error)

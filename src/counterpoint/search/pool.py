@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint._util.duplicates import among, distinct
-from counterpoint._util.row_blocks import in_blocks
+from counterpoint._util.row_blocks import in_blocks, keep_in_place, merged
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.model.blackbox import ModelError
 from counterpoint.search.bound import Bound
 from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply, WithScores
 from counterpoint.search.excluded import Excluded
-from counterpoint.search.grouped import before_each, joined
+from counterpoint.search.grouped import before_each
 from counterpoint.search.misses import Misses
 from counterpoint.search.task import Question, Task
 from counterpoint.search.why import Why
@@ -114,6 +114,7 @@ class Pool:
         self._lockstep, self._searches = Lockstep(task.decisions[:0]), list[int]()
         self.misses = Misses(task)
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
+        self._is_gathered = False  # whether the first of these was sorted, with each row once
         self._settled = Question(task.x[:0], np.empty(0, dtype=np.intp))
 
     @property
@@ -161,14 +162,21 @@ class Pool:
         if not self._kept:
             empty = np.empty(0, dtype=np.intp)
             return Finds(self.task.x[:0], empty, self.task.decisions[:0], empty, empty.astype(np.bool_))
-        rows, instance, labels, finders = map(joined, zip(*self._kept, strict=True))
-        first, _ = self._distinct(rows, instance, np.arange(len(instance)))
-        first = first[np.argsort(instance[first], kind="stable")]
-        kept = rows, instance, labels, finders
-        if not np.array_equal(first, np.arange(len(rows))):
-            kept = rows[first], instance[first], labels[first], finders[first]
-        self._kept = [kept]
+        if len(self._kept) > 1 or not self._is_gathered:
+            self._gather()
+        kept = self._kept[0]
         return Finds(*kept, self._is_settled(*kept[:2]))
+
+    def _gather(self) -> None:
+        """Sort what was kept by instance, and drop what was found before; wide rows are copied once only."""
+        parts, *others = zip(*self._kept, strict=True)
+        instance, labels, finders = map(np.concatenate, others)
+        order = np.argsort(instance, kind="stable")
+        rows, instance = merged(parts, order), instance[order]
+        first, _ = self._distinct(rows, instance, np.arange(len(instance)))
+        of = order[first]
+        self._kept = [(keep_in_place(rows, first), instance[first], labels[of], finders[of])]
+        self._is_gathered = True
 
     def settle(self, rows: Rows, instance: Indices) -> None:
         """Note that rows have no needless change and are as round as they can be."""

@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint._util.row_blocks import CELLS, in_blocks
-from counterpoint.data.distance import Embedded, changed
+from counterpoint.data.distance import Measuring, changed
 from counterpoint.data.types import Indices, Mask, Row, Rows
 from counterpoint.search.actions import action_ids, cheapest_actions, directions, is_minimal
 from counterpoint.search.grouped import cheapest_of_each, nearest
@@ -303,15 +303,16 @@ def implausibility(task: Task, finds: Finds) -> Row:
     )
     x_free, away_kept = free.embed(task.x), kept.measure(kept.embed(task.x), known_kept)
     away = distance.joined(free.measure(x_free, known_free), away_kept)
+
+    def least(indices: Indices, measured: Measuring, beyond: Rows) -> Row:
+        away = measured(free.embed(finds.rows[indices]))
+        return np.asarray(distance.joined(away, beyond).min(axis=0))
+
     for instance, around in enumerate(nearest(away, NEAR)):
-        near, x, beyond = known_free.take(around), x_free.take(np.array([instance])), away_kept[instance, around]
-
-        def least(indices: Indices, near: Embedded = near, x: Embedded = x, beyond: Row = beyond) -> Row:
-            away = free.roughly_near(near, free.embed(finds.rows[indices]), x)
-            return np.asarray(distance.joined(away, beyond[:, None]).min(axis=0))
-
+        measured = free.near(known_free.take(around), x_free.take(np.array([instance])))
         indices = finds.indices(instance)
-        result[indices] = in_blocks(task.x.shape[1], least, indices)
+        work = partial(least, measured=measured, beyond=away_kept[instance, around, None])
+        result[indices] = in_blocks(task.x.shape[1], work, indices)
     return result
 
 
