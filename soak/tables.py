@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,13 +61,19 @@ def draw(number: int) -> Case:
 
 def cells(table: Any) -> list[list[Any]]:
     """Read a table of any library as rows of plain values; a missing one is None."""
+    columns = [column(table, place) for place in range(table.shape[1])]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def column(table: Any, place: int) -> list[Any]:
+    """Read one column of a table of any library as plain values; a missing one is None."""
     if isinstance(table, np.ndarray):
-        rows = table.tolist()
+        values = table[:, place].tolist()
     elif isinstance(table, pd.DataFrame):
-        rows = list(map(list, zip(*(table[name].tolist() for name in table), strict=True)))
+        values = table.iloc[:, place].tolist()
     else:
-        rows = [list(row) for row in table.rows()]
-    return [[None if _is_missing(cell) else cell for cell in row] for row in rows]
+        values = table.to_series(place).to_list()
+    return [None if _is_missing(cell) else cell for cell in values]
 
 
 def names(table: Any) -> list[Any]:
@@ -77,7 +82,7 @@ def names(table: Any) -> list[Any]:
 
 
 def _is_missing(cell: Any) -> bool:
-    return cell is None or cell is pd.NA or (isinstance(cell, float) and math.isnan(cell))
+    return cell is None or cell is pd.NA or bool(cell != cell)  # only NaN differs from itself
 
 
 def _column(rng: np.random.Generator, kind: str, size: int) -> list[Any]:
@@ -145,20 +150,20 @@ def _model(rng: np.random.Generator, columns: list[list[Any]], kinds: list[str])
     style = str(rng.choice(["count", "parity", "three", "score"], p=[0.4, 0.2, 0.2, 0.2]))
     spread = [max(1.0, abs(cut)) for _, cut, _ in tests]
 
-    def score(row: list[Any]) -> float:
-        met = [(weight, _number(row[at], kinds[at]) > cut) for at, cut, weight in tests]
+    def score(numbers: tuple[float, ...]) -> float:
         if style == "score":
             steps = [
-                weight * max(-3.0, min(3.0, (_number(row[at], kinds[at]) - cut) / width))
-                for (at, cut, weight), width in zip(tests, spread, strict=True)
+                weight * max(-3.0, min(3.0, (number - cut) / width))
+                for number, (_, cut, weight), width in zip(numbers, tests, spread, strict=True)
             ]
             return round(sum(steps), 6)
-        if style == "parity":
-            return float(sum(is_met for _, is_met in met) % 2)
-        return sum(weight for weight, is_met in met if is_met)
+        met = [weight for number, (_, cut, weight) in zip(numbers, tests, strict=True) if number > cut]
+        return float(len(met) % 2) if style == "parity" else sum(met)
 
     def model(table: Any) -> NDArray[Any]:
-        scores = [score(row) for row in cells(table)]
+        # Only what the model looks at is read: it is asked about most of all the rows of a soak.
+        seen = [[_number(cell, kinds[at]) for cell in column(table, at)] for at, _, _ in tests]
+        scores = [score(numbers) for numbers in zip(*seen, strict=True)]
         if style == "score":
             return np.array(scores, dtype=float)
         if style == "three":

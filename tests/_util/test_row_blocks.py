@@ -5,7 +5,7 @@ import pytest
 
 import counterpoint as cp
 from counterpoint._util import row_blocks
-from counterpoint._util.row_blocks import in_blocks
+from counterpoint._util.row_blocks import in_blocks, keep_in_place, merged
 
 
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 9, 10])
@@ -45,3 +45,16 @@ def test_answers_do_not_depend_on_the_size_of_blocks(
     whole = explained()
     monkeypatch.setattr(row_blocks, "CELLS", 40)
     assert all(np.array_equal(a.rows, b.rows) for a, b in zip(whole, explained(), strict=True))
+
+
+@pytest.mark.parametrize("width", [1, 3, 20])
+def test_rows_are_merged_and_kept_as_by_plain_copies(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_blocks, "CELLS", 10)
+    rng = np.random.default_rng(width)
+    parts = [rng.normal(size=(count, width)) for count in (4, 0, 17, 1)]
+    order = rng.permutation(22)
+    together = merged(parts, order)
+    assert np.array_equal(together, np.concatenate(parts)[order])
+    kept = np.flatnonzero(rng.uniform(size=22) < 0.6)
+    expected = together[kept]
+    assert np.array_equal(keep_in_place(together, kept), expected)

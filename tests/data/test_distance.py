@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counterpoint import Schema
+from counterpoint.data.costs import Cost, Costs
 from counterpoint.data.distance import Distance, Euclidean, changed
+from counterpoint.data.weighed import Weighed
 
 
 def table(size=40, seed=0, missing=0.0):
@@ -156,3 +158,24 @@ def test_a_quick_euclidean_distance_is_right_but_for_rounding() -> None:
     assert np.allclose(distance.roughly(a, b), distance.measure(a, b), rtol=1e-10)
     # Rows that are the same are apart by rounding at most, and never by NaN.
     assert distance.roughly(a, a).diagonal().max() < 1e-5
+
+
+def test_rows_with_few_changes_of_many_cells_are_as_far_as_measured_cell_by_cell():
+    rng = np.random.default_rng(3)
+    people = pd.DataFrame({f"number {i}": rng.normal(size=60) for i in range(120)})
+    people["holes"] = np.where(rng.uniform(size=60) < 0.3, np.nan, rng.normal(size=60))
+    people = people.assign(**{f"word {i}": rng.choice(["a", "b", "c"], size=60) for i in range(30)})
+    schema, rows, plain = fitted(people)
+    costs = Costs.of(
+        [(Cost(up=1, down=1 + i % 3), feature.categories) for i, feature in enumerate(schema.features)]
+    )
+    x, others = rows[:1], rows[20:]
+    made = np.repeat(x, 40, axis=0)
+    for count, row in enumerate(made):  # from no change to a third of the cells
+        places = rng.permutation(made.shape[1])[: 2 * count]
+        row[places] = rows[1 + count % 10, places]
+    for distance in (plain, Weighed.of(plain, costs)):
+        near = distance.near(distance.embed(others), distance.embed(x))
+        np.testing.assert_allclose(near(distance.embed(made)), distance.between(others, made), rtol=1e-12)
+        alone = near(distance.embed(made[7:8]))
+        assert (alone == near(distance.embed(made))[:, 7:8]).all()  # whatever else is measured

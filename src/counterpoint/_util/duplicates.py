@@ -37,6 +37,24 @@ def distinct(rows: Rows, instance: Indices, indices: Indices) -> tuple[Indices, 
     return first, same
 
 
+def among(rows: Rows, instance: Indices, others: Rows, whose: Indices) -> NDArray[np.bool_]:
+    """Tell which rows equal one of some others of the same instance.
+
+    Examples
+    --------
+    >>> rows, others = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]), np.array([[1.0, 2.0]])
+    >>> among(rows, np.array([0, 0, 1]), others, np.array([0]))
+    array([ True, False, False])
+    """
+    width = rows.shape[1]
+    found = np.isin(in_blocks(width, _hashed, rows, instance), in_blocks(width, _hashed, others, whose))
+    some = np.flatnonzero(found)
+    both, of = np.concatenate([rows[some], others]), np.concatenate([instance[some], whose])
+    same = distinct(both, of, np.arange(len(of)))[1]
+    found[some] = np.isin(same[: len(some)], same[len(some) :])
+    return found
+
+
 def _unlike(rows: Rows, instance: Indices, one: Indices, other: Indices) -> NDArray[np.bool_]:
     """Tell which rows differ; -0.0 may count as different from 0.0."""
     a, b = (np.ascontiguousarray(rows[indices]).view(np.uint64) for indices in (one, other))

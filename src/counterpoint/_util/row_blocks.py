@@ -6,7 +6,7 @@ it. The memory of small arrays is reused and stays in the processor's cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +16,44 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 # Number of cells per block: half a megabyte of numbers.
 CELLS = 65_536
+
+
+def keep_in_place(rows: NDArray[Scalar], indices: NDArray[np.intp]) -> NDArray[Scalar]:
+    """Move rows at rising indices to the front of their own array, and return that part of it.
+
+    Examples
+    --------
+    >>> keep_in_place(np.array([[4], [5], [6]]), np.array([0, 2]))
+    array([[4],
+           [6]])
+    """
+    size = max(1, CELLS // max(1, rows[:1].size))
+    for start in range(0, len(indices), size):
+        # Rows move to the front only, so those of later blocks are still as they were.
+        some = indices[start : start + size]
+        rows[start : start + len(some)] = rows[some]
+    return rows[: len(indices)]
+
+
+def merged(parts: Sequence[NDArray[Scalar]], order: NDArray[np.intp]) -> NDArray[Scalar]:
+    """Join parts, and put their rows in an order, with one copy of each row.
+
+    Examples
+    --------
+    >>> merged([np.array([[4.0], [5.0]]), np.array([[6.0]])], np.array([2, 0, 1]))
+    array([[6.],
+           [4.],
+           [5.]])
+    """
+    result = np.empty((len(order), *parts[0].shape[1:]), dtype=parts[0].dtype)
+    size, start = max(1, CELLS // max(1, parts[0][:1].size)), 0
+    for part in parts:
+        places = np.flatnonzero((order >= start) & (order < start + len(part)))
+        for first in range(0, len(places), size):
+            some = places[first : first + size]
+            result[some] = part[order[some] - start]
+        start += len(part)
+    return result
 
 
 def in_blocks(width: int, work: Callable[..., NDArray[Scalar]], *arrays: NDArray[Any]) -> NDArray[Scalar]:

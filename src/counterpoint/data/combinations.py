@@ -28,10 +28,10 @@ class Combinations:
     >>> people = pd.DataFrame({"is": ["wife", "husband", "single"] * 9, "sex": ["F", "M", "F"] * 9})
     >>> schema = Schema.infer(people)
     >>> known = Combinations.of(schema, schema.encode(people))
-    >>> x, rows = schema.encode(people)[[2, 2]], schema.encode(people)[[2, 2]]
+    >>> x, rows = schema.encode(people)[[2]], schema.encode(people)[[2, 2]]
     >>> rows[0, 0] = schema.encode(people)[1, 0]  # a female husband
     >>> rows[1, 0] = schema.encode(people)[0, 0]  # a wife
-    >>> known.never_seen(rows, x)
+    >>> known.never_seen(rows, x, np.array([0, 0]))
     array([ True, False])
     """
 
@@ -62,12 +62,12 @@ class Combinations:
         known.seen[-1] = known.seen[:, -1] = True  # nothing is known of what is unknown
         return known
 
-    def never_seen(self, rows: Rows, x: Rows) -> Mask:
+    def never_seen(self, rows: Rows, x: Rows, instance: Indices) -> Mask:
         """Tell which rows have a pair of categories that no known instance has, and that x does not have."""
         never = np.zeros(len(rows), dtype=np.bool_)
         codes = self._codes(rows)
         for index, feature in enumerate(self.features.tolist()):
-            changed = np.flatnonzero(rows[:, feature] != x[:, feature])
+            changed = np.flatnonzero(rows[:, feature] != x[instance, feature])
             never[changed] |= ~self.seen[codes[changed, index, None], codes[changed]].all(axis=1)
         return never
 

@@ -357,14 +357,13 @@ class Ensemble(Explainer):
 def _elsewhere(task: Task, ready: Finds) -> list[tuple[Indices, Indices]]:
     """Group instances of which fewer than k finds are ready by the features that not all of these change."""
     counts = np.bincount(ready.instance, minlength=len(task))
-    times = np.zeros(task.x.shape, dtype=np.intp)
-    np.add.at(times, ready.instance, task.changed(ready.rows, ready.instance))
-    others = task.free & (times < counts[:, None])
     groups: dict[bytes, list[int]] = {}
     for instance in np.flatnonzero((counts > 0) & (counts < task.k)).tolist():
-        if others[instance].any() and not others[instance][task.features].all():
-            groups.setdefault(others[instance].tobytes(), []).append(instance)
-    return [(np.array(each), np.flatnonzero(others[each[0]])) for each in groups.values()]
+        mine = ready.indices(instance)
+        others = task.free & ~task.changed(ready.rows[mine], ready.instance[mine]).all(axis=0)
+        if others.any() and not others[task.features].all():
+            groups.setdefault(others.tobytes(), []).append(instance)
+    return [(np.array(each), np.flatnonzero(np.frombuffer(key, np.bool_))) for key, each in groups.items()]
 
 
 def _with_others(order: Indices, width: int, stream: tuple[int, ...]) -> tuple[int, ...]:

@@ -20,6 +20,9 @@ OTHER_CATEGORY = 2.0
 GOES_MISSING = 3.0
 NO_LONGER_MISSING = 4.0
 
+# Floats hold whole numbers with this many digits of base 8.
+DIGITS = 17
+
 # The names of the ways in which a feature changes, as `Explanation.actions` gives them.
 WAYS = {"up": 1.0, "down": -1.0, "other": OTHER_CATEGORY, "missing": GOES_MISSING, "known": NO_LONGER_MISSING}
 
@@ -39,6 +42,24 @@ def directions(rows: Rows, x: Rows, is_category: Mask) -> Rows:
     if missing.any():
         ways[missing] = np.where(np.isnan(rows), GOES_MISSING, NO_LONGER_MISSING)[missing]
     return ways
+
+
+def packed(ways: Rows) -> Rows:
+    """Write the directions of several features as one whole number, which is different for different ones.
+
+    Each is a digit of base 8. So wide rows take little room.
+
+    Examples
+    --------
+    >>> packed(np.array([[1.0, 2.0], [1.0, 0.0]]))
+    array([[26.],
+           [10.]])
+    """
+    count, width = ways.shape
+    numbers = -(-width // DIGITS)
+    digits = np.zeros((count, numbers * DIGITS))
+    np.add(ways, 1.0, out=digits[:, :width])
+    return np.asarray(digits.reshape(count, numbers, DIGITS) @ 8.0 ** np.arange(DIGITS))
 
 
 def is_minimal(ways: Rows) -> Mask:
@@ -64,7 +85,7 @@ def action_ids(task: Task, rows: Rows, instance: Indices) -> Indices:
     home, is_category = task.rules.ranks(task.home)[:, free], task.is_category[free]
 
     def taken(rows: Rows, instance: Indices) -> Rows:
-        return directions(task.rules.ranks(rows)[:, free], home[instance], is_category)
+        return packed(directions(task.rules.ranks(rows)[:, free], home[instance], is_category))
 
     ways = in_blocks(rows.shape[1], taken, rows, instance)
     return distinct(ways, instance, np.arange(len(rows)))[1]

@@ -17,6 +17,7 @@ import numpy as np
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.model.blackbox import BlackBox, ModelError
 from counterpoint.model.scores import Scores
+from counterpoint.search.grouped import joined
 from counterpoint.search.stopping import check_wanted
 from counterpoint.search.task import Derived, Question, Scored
 
@@ -103,9 +104,7 @@ class Lockstep:
         self.owners = np.repeat(list(self._asking), sizes)
         self.scored = np.repeat([isinstance(question, Scored) for question in questions], sizes)
         self.credited = np.concatenate([_credited(question) for question in questions])
-        return Question(
-            np.concatenate([r for r, _ in questions]), np.concatenate([instance for _, instance in questions])
-        )
+        return Question(joined([r for r, _ in questions]), joined([instance for _, instance in questions]))
 
     def answer(self, labels: Labels, leads: Row | None = None) -> None:
         """Send each search the labels of its own rows, or their leads if it asked for scores."""
@@ -271,7 +270,7 @@ def label(questions: Sequence[Question], blackbox: BlackBox) -> list[Reply]:
     if not sum(sizes):
         return [Reply(np.empty(0)) for _ in questions]
     try:
-        rows, instance = (np.concatenate(parts) for parts in zip(*questions, strict=True))
+        rows, instance = (joined(parts) for parts in zip(*questions, strict=True))
         labels = blackbox.predict(rows, instance)
     except ModelError as error:
         return _label_apart(questions, blackbox, error)

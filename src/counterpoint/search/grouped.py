@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 import numpy as np
+from numpy.typing import NDArray
 
 from counterpoint.data.types import Indices, Row, Rows
 
+Values = TypeVar("Values", bound=np.generic)
+
 # Sorting this many entries takes no longer than a partial search.
 FEW = 200
+
+
+def joined(parts: Sequence[NDArray[Values]]) -> NDArray[Values]:
+    """Join arrays; a single one is not copied, as wide rows take longer to copy than to look at.
+
+    Examples
+    --------
+    >>> joined([np.array([1, 2]), np.array([3])])
+    array([1, 2, 3])
+    """
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 def nearest(away: Rows, count: int) -> Indices:

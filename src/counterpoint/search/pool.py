@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint._util.duplicates import distinct
+from counterpoint._util.duplicates import among, distinct
+from counterpoint._util.row_blocks import in_blocks, keep_in_place, merged
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.model.blackbox import ModelError
@@ -113,6 +114,7 @@ class Pool:
         self._lockstep, self._searches = Lockstep(task.decisions[:0]), list[int]()
         self.misses = Misses(task)
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
+        self._is_gathered = False  # whether the first of these was sorted, with each row once
         self._settled = Question(task.x[:0], np.empty(0, dtype=np.intp))
 
     @property
@@ -160,12 +162,21 @@ class Pool:
         if not self._kept:
             empty = np.empty(0, dtype=np.intp)
             return Finds(self.task.x[:0], empty, self.task.decisions[:0], empty, empty.astype(np.bool_))
-        rows, instance, labels, finders = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
-        first, _ = self._distinct(rows, instance, np.arange(len(instance)))
-        first = first[np.argsort(instance[first], kind="stable")]
-        kept = rows[first], instance[first], labels[first], finders[first]
-        self._kept = [kept]
+        if len(self._kept) > 1 or not self._is_gathered:
+            self._gather()
+        kept = self._kept[0]
         return Finds(*kept, self._is_settled(*kept[:2]))
+
+    def _gather(self) -> None:
+        """Sort what was kept by instance, and drop what was found before; wide rows are copied once only."""
+        parts, *others = zip(*self._kept, strict=True)
+        instance, labels, finders = map(np.concatenate, others)
+        order = np.argsort(instance, kind="stable")
+        rows, instance = merged(parts, order), instance[order]
+        first, _ = self._distinct(rows, instance, np.arange(len(instance)))
+        of = order[first]
+        self._kept = [(keep_in_place(rows, first), instance[first], labels[of], finders[of])]
+        self._is_gathered = True
 
     def settle(self, rows: Rows, instance: Indices) -> None:
         """Note that rows have no needless change and are as round as they can be."""
@@ -175,9 +186,8 @@ class Pool:
         )
 
     def _is_settled(self, rows: Rows, instance: Indices) -> Mask:
-        both, whose = (np.concatenate(pair) for pair in zip((rows, instance), self._settled, strict=True))
-        _, same = self._distinct(both, whose, np.arange(len(whose)))
-        return np.isin(same[: len(rows)], same[len(rows) :])
+        settled, whose = self._settled
+        return among(self._compared(rows), instance, self._compared(settled), whose)
 
     def keep_only(self, returned: Question, finders: Indices) -> None:
         """Forget all finds but these, for explainers that return only some of what they find.
@@ -223,14 +233,14 @@ class Pool:
         labelled = self._part(rows, question.instance, admissible & ~scored)
         # Rows that the model does not see get x's own decision: they do not flip.
         labels, leads = self.task.decisions[question.instance], None
-        asked: Question = self.task.with_own(rows[labelled.asked], question.instance[labelled.asked])
+        asked: Question = self._own(rows, question.instance, labelled.asked)
         if not scored.any():
             reply = (yield asked) if len(labelled.asked) else None
         else:
             leads = np.full(len(rows), np.nan)
             allowed = scored & (admissible | self._is_x(question))
             part = self._part(rows, question.instance, allowed, question.instance[labelled.asked])
-            scores = self.task.with_own(rows[part.asked], question.instance[part.asked])
+            scores = self._own(rows, question.instance, part.asked)
             reply = (yield WithScores.of(asked, scores)) if len(part.asked) + len(labelled.asked) else None
             if reply is not None:
                 part.spread(leads, self._leads(reply, scores))
@@ -239,6 +249,14 @@ class Pool:
             labels = labels.astype(np.result_type(labels, answer), copy=False)
             labelled.spread(labels, answer)
         return labels, leads
+
+    def _own(self, rows: Rows, instance: Indices, asked: Indices) -> Question:
+        """Take some rows, in which each value that equals x's is x's own."""
+
+        def own(indices: Indices) -> Rows:
+            return self.task.with_own(rows[indices], instance[indices]).rows
+
+        return Question(in_blocks(rows.shape[1], own, asked), instance[asked])
 
     def _part(self, rows: Rows, instance: Indices, allowed: Mask, besides: Indices = NOBODY) -> _Part:
         """Find the rows to ask about: the first of each set of equal ones, within the budget.
@@ -282,9 +300,13 @@ class Pool:
         return rows, mask
 
     def _distinct(self, rows: Rows, instance: Indices, indices: Indices) -> tuple[Indices, Indices]:
-        """Find the first of each set of equal rows; features that may not change need no comparison."""
+        """Find the first of each set of equal rows."""
+        return distinct(self._compared(rows), instance, indices)
+
+    def _compared(self, rows: Rows) -> Rows:
+        """Leave out the features that may not change: they need no comparison."""
         frozen = self.task.rules.frozen
-        return distinct(rows[:, ~frozen] if frozen.any() else rows, instance, indices)
+        return rows[:, ~frozen] if frozen.any() else rows
 
     def _within_budget(self, instance: Indices, besides: Indices) -> Mask:
         """Tell which rows the budget still allows; earlier rows of an instance take precedence."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint._util.row_blocks import in_blocks, keep_in_place
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.search.grouped import before_each, cheapest_of_each
 from counterpoint.search.task import WIDE, Derived, Question, Task
@@ -163,13 +164,18 @@ def rounder(task: Task, rows: Rows, instance: Indices, active: Indices, open_: M
     value, home = rows[active[row], feature], own[row, feature]
     found, cell, digits = fewer_digits(value, home)
     origin, feature, each = active[row[cell]], feature[cell], np.arange(len(cell))
-    steps = rows[origin]
-    steps[each, feature] = found
+
+    def rounded(origin: Indices, feature: Indices, found: Row) -> Rows:
+        steps = rows[origin]
+        steps[np.arange(len(origin)), feature] = found
+        return task.repaired(task.project(steps, instance[origin]).rows, instance[origin])
+
     # Where steps, ranges or the column's type do not allow the rounder value, there is none.
-    steps = task.repaired(task.project(steps, instance[origin]).rows, instance[origin])
+    steps = in_blocks(rows.shape[1], rounded, origin, feature, found)
     same = steps[each, feature] == found
     more = np.abs(found - home[cell]) / np.abs(value[cell] - home[cell])
-    return Steps(steps[same], origin[same], feature[same], (DIGITS - digits - more / 10)[same])
+    steps = keep_in_place(steps, np.flatnonzero(same))
+    return Steps(steps, origin[same], feature[same], (DIGITS - digits - more / 10)[same])
 
 
 def fewer_digits(value: Row, home: Row) -> tuple[Row, Indices, Row]:

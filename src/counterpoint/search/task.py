@@ -204,6 +204,12 @@ class Task:
         """Tell which cells differ from home; those that follow others are no changes of their own."""
         return self._with(self.home, changed, self.acting(rows, instance), instance)
 
+    def count_changes(self, rows: Rows, instance: Indices) -> Indices:
+        """Count the cells of each row that differ from home."""
+        return self._with(
+            self.home, lambda rows, x: changed(rows, x).sum(axis=1), self.acting(rows, instance), instance
+        )
+
     def acting(self, rows: Rows, instance: Indices) -> Rows:
         """Leave out what follows from other changes: these cells become x's."""
         if not self.rules.has_follows:

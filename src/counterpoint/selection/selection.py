@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from counterpoint._util.row_blocks import CELLS
-from counterpoint.data.distance import changed
+from counterpoint._util.row_blocks import CELLS, in_blocks
+from counterpoint.data.distance import Measuring, changed
 from counterpoint.data.types import Indices, Mask, Row, Rows
 from counterpoint.search.actions import action_ids, cheapest_actions, directions, is_minimal
 from counterpoint.search.grouped import cheapest_of_each, nearest
@@ -79,7 +79,7 @@ class Traits:
     @cached_property
     def changes(self) -> Row:
         """How many features change."""
-        return np.asarray(self.task.changed(self.finds.rows, self.finds.instance).sum(axis=1), np.float64)
+        return self.task.count_changes(self.finds.rows, self.finds.instance).astype(np.float64)
 
     @cached_property
     def distance(self) -> Row:
@@ -94,8 +94,7 @@ class Traits:
     @cached_property
     def never_seen(self) -> Mask:
         """Which finds have a pair of categories that no known instance has."""
-        seen = self.task.known.combinations
-        return seen.never_seen(self.finds.rows, self.task.x[self.finds.instance])
+        return self.task.known.combinations.never_seen(self.finds.rows, self.task.x, self.finds.instance)
 
 
 @dataclass(frozen=True)
@@ -302,13 +301,18 @@ def implausibility(task: Task, finds: Finds) -> Row:
     known_free, known_kept = task.learned(
         ("embedded reference", task.costs_key), lambda: (free.embed(known), kept.embed(known))
     )
-    away_kept = kept.measure(kept.embed(task.x), known_kept)
-    away = distance.joined(free.measure(free.embed(task.x), known_free), away_kept)
-    embedded = free.embed(finds.rows)
+    x_free, away_kept = free.embed(task.x), kept.measure(kept.embed(task.x), known_kept)
+    away = distance.joined(free.measure(x_free, known_free), away_kept)
+
+    def least(indices: Indices, measured: Measuring, beyond: Rows) -> Row:
+        away = measured(free.embed(finds.rows[indices]))
+        return np.asarray(distance.joined(away, beyond).min(axis=0))
+
     for instance, around in enumerate(nearest(away, NEAR)):
+        measured = free.near(known_free.take(around), x_free.take(np.array([instance])))
         indices = finds.indices(instance)
-        near = free.roughly(known_free.take(around), embedded.take(indices))
-        result[indices] = distance.joined(near, away_kept[instance, around, None]).min(axis=0)
+        work = partial(least, measured=measured, beyond=away_kept[instance, around, None])
+        result[indices] = in_blocks(task.x.shape[1], work, indices)
     return result
 
 
