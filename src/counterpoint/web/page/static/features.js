@@ -157,7 +157,7 @@ class Editor {
       "fieldset",
       { class: "line allowed" },
       h("legend", {}, "may become"),
-      boxes.map((box, index) => h("label", {}, box, column.categories[index].text)),
+      h("div", { class: "boxes" }, boxes.map((box, index) => h("label", {}, box, column.categories[index].text))),
     );
   }
 
