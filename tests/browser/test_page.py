@@ -165,6 +165,26 @@ def test_ranges_directions_and_costs_hold(tab: Any, tmp_path: Path) -> None:
     assert all("savings" not in names for names in changed(tab))
 
 
+def test_a_range_that_cannot_be_is_said_in_plain_words(tab: Any) -> None:
+    button(tab, "What may change: Credit amount").click()
+    wrong = tab.get_by_text("Give numbers, the smaller one first.")
+    low, high = tab.get_by_label("Credit amount at least"), tab.get_by_label("Credit amount at most")
+    low.fill("5000")
+    low.press("Tab")
+    settled(tab)
+    assert wrong.is_hidden()
+    for text in ("1000", "much"):
+        high.fill(text)
+        high.press("Tab")
+        assert wrong.is_visible()
+        assert state(tab)["limits"]["credit_amount"]["range"] == [5000, None]
+    high.fill("9000")
+    high.press("Tab")
+    settled(tab)
+    assert wrong.is_hidden()
+    assert state(tab)["limits"]["credit_amount"]["range"] == [5000, 9000]
+
+
 # ---------------------------------------------------------------- 3: cards
 
 

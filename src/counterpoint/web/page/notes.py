@@ -16,8 +16,8 @@ def note(found: Explanation) -> str:
     >>> import counterpoint as cp
     >>> import pandas as pd
     >>> X = pd.DataFrame({"age": [20, 30, 40, 50], "income": [1, 2, 3, 4]})
-    >>> explainer = cp.Ensemble().fit(lambda X: X["age"] > 35, X, immutable=["age", "income"])
-    >>> note(explainer.explain(X.iloc[0]))
+    >>> explainer = cp.Ensemble().fit(lambda X: X["age"] > 35, X)
+    >>> note(explainer.explain(X.iloc[0], immutable=["age", "income"]))
     'No answer: the limits leave nothing to try.'
     """
     short = found.shortfall
