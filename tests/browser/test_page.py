@@ -165,6 +165,26 @@ def test_ranges_directions_and_costs_hold(tab: Any, tmp_path: Path) -> None:
     assert all("savings" not in names for names in changed(tab))
 
 
+def test_a_range_that_cannot_be_is_said_in_plain_words(tab: Any) -> None:
+    button(tab, "What may change: Credit amount").click()
+    wrong = tab.get_by_text("Give numbers, the smaller one first.")
+    low, high = tab.get_by_label("Credit amount at least"), tab.get_by_label("Credit amount at most")
+    low.fill("5000")
+    low.press("Tab")
+    settled(tab)
+    assert wrong.is_hidden()
+    for text in ("1000", "much"):
+        high.fill(text)
+        high.press("Tab")
+        assert wrong.is_visible()
+        assert state(tab)["limits"]["credit_amount"]["range"] == [5000, None]
+    high.fill("9000")
+    high.press("Tab")
+    settled(tab)
+    assert wrong.is_hidden()
+    assert state(tab)["limits"]["credit_amount"]["range"] == [5000, 9000]
+
+
 # ---------------------------------------------------------------- 3: cards
 
 
@@ -356,6 +376,22 @@ def test_groups_have_progress_and_can_be_cancelled(tab: Any, tmp_path: Path) -> 
     screen.keep(tab, tmp_path, "page-groups", full_page=True)
 
 
+def test_figures_of_groups_say_when_they_are_old(tab: Any) -> None:
+    old = tab.get_by_text("These figures are from before your last change.")
+    button(tab, "All cases").click()
+    tab.get_by_label("Search cases").fill("used car")
+    button(tab, "Groups").click()
+    button(tab, "Explain them").click()
+    tab.wait_for_selector(".grouped .bars tr")
+    button(tab, "Cancel").click()
+    tab.wait_for_selector("text=Cancelled after")
+    assert old.is_hidden()
+    tab.get_by_label("Compare groups by").select_option("housing")
+    assert old.is_visible()
+    button(tab, "Undo").click()
+    old.wait_for(state="hidden")
+
+
 # ---------------------------------------------------------------- 10: undo, address, copies, report
 
 
@@ -382,6 +418,19 @@ def test_undo_redo_and_the_address_hold_the_state(tab: Any, browser: Any, addres
     tab.wait_for_function("() => window.counterpoint.state.limits.savings")
     settled(tab)
     assert [card["sentence"] for card in cards(tab)] == after
+
+
+def test_what_is_typed_after_going_back_can_be_undone(tab: Any) -> None:
+    button(tab, "All cases").click()
+    search = tab.get_by_label("Search cases")
+    search.press_sequentially("used")
+    tab.go_back()
+    tab.wait_for_function("() => !window.counterpoint.state.list.search")
+    search.press_sequentially("new")
+    assert "new" in state(tab)["list"]["search"]
+    button(tab, "Undo").click()
+    tab.wait_for_function("() => !window.counterpoint.state.list.search")
+    assert state(tab)["view"] == "cases"
 
 
 def test_copies_say_the_same_in_python_and_in_a_file(tab: Any, calls: Calls) -> None:
@@ -426,6 +475,29 @@ def test_axe_finds_nothing(browser: Any, address: str, scheme: str, tmp_path: Pa
             tab.wait_for_timeout(300)
             assert screen.violations(tab) == []
             screen.keep(tab, tmp_path, f"page-{view.replace(' ', '-').lower()}-{scheme}")
+
+
+def test_names_pins_and_boxes_stay_in_line(tab: Any) -> None:
+    tab.get_by_role("button", name="Take over").first.click()
+    settled(tab)
+    name = tab.locator(".feature.edited .name").first
+    assert name.bounding_box()["height"] < 30  # nothing falls to a line of its own
+    button(tab, "Undo").click()
+    settled(tab)
+    for number in (1, 2):
+        button(tab, f"Pin answer {number} to compare").click()
+    middles = tab.locator(".compare thead th").evaluate_all(
+        "heads => heads.map((head) => { const range = document.createRange();"
+        " range.selectNodeContents(head.firstChild); const box = range.getBoundingClientRect();"
+        " return (box.top + box.bottom) / 2; })"
+    )
+    assert max(middles) - min(middles) < 3
+    button(tab, "What may change: Savings").click()
+    lefts = tab.locator(".feature:has(.boxes) .allowed label").evaluate_all(
+        "labels => labels.map((label) => label.getBoundingClientRect().left)"
+    )
+    legend = tab.locator(".allowed legend").bounding_box()
+    assert min(lefts) > legend["x"] + legend["width"]
 
 
 def test_a_narrow_window_shows_all_without_running_over(browser: Any, address: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier
 
 import counterpoint as cp
+from counterpoint.cli import parser
+from counterpoint.cli.open import calls_of
+from counterpoint.web.page.opening import open_page
 
 CHANGES = "What changes at a time"
 
@@ -158,6 +162,43 @@ def test_a_span_of_a_series_stays(browser: Any, series: str, tmp_path: Path) -> 
         assert (found[:, first:last] == x[first:last]).all()
         screen.keep(tab, tmp_path, "page-series")
         assert screen.violations(tab) == []
+
+
+def test_a_narrow_window_shows_images_without_running_over(browser: Any, images: str, tmp_path: Path) -> None:
+    with screen.tab_of(browser, viewport={"width": 360, "height": 740}) as tab:
+        tab.goto(images)
+        settled(tab)
+        assert tab.evaluate("() => document.documentElement.scrollWidth") <= 360
+        screen.keep(tab, tmp_path, "page-image-narrow")
+
+
+def test_files_of_a_network_and_of_images_open_the_page(browser: Any, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    images = np.random.default_rng(0).random((60, 8, 8)).astype(np.float32)
+    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 2))
+    with torch.no_grad():
+        weight = torch.zeros(2, 64)
+        weight[1, :32] = 1.0  # bright above
+        network[1].weight.copy_(weight)
+        network[1].bias.copy_(torch.tensor([16.0, 0.0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of TorchScript itself
+        torch.jit.script(network).save(tmp_path / "bright.pt")
+    np.savez(tmp_path / "images.npz", images)
+    files = ["--model", str(tmp_path / "bright.pt"), "--data", str(tmp_path / "images.npz")]
+    calls = calls_of(parser("open").parse_args(["open", *files, "--classes", "dark,bright", "-k", "2"]))
+    with open_page(calls, browser=False) as page, screen.tab_of(browser) as tab:
+        tab.goto(page.address)
+        settled(tab)
+        before = tab.locator(".verdict strong").inner_text()
+        decided = tab.evaluate("() => window.counterpoint.cards.map((card) => card.decision_text)")
+        assert {before, *decided} == {"dark", "bright"}
+        for row in (0.06, 0.19, 0.31, 0.44):
+            draw(tab, (0.03, row), (0.97, row))
+        tab.wait_for_function("() => JSON.stringify(window.counterpoint.state.mask) === '[[0,32]]'")
+        settled(tab)
+        assert tab.locator(".card").count() == 0  # the upper half decides, and may not change
+        assert "none leads to another decision" in tab.locator(".note").inner_text()
 
 
 def test_images_have_to_be_given() -> None:

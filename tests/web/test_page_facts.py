@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+import shlex
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,12 +14,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import skops.io
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import counterpoint as cp
-from counterpoint.cli import main
+from counterpoint.cli import main, parser
 from counterpoint.cli.constraints_file import read_limits
+from counterpoint.cli.open import calls_of
+from counterpoint.web.page.about import set_up
 from counterpoint.web.page.calls import Calls
 from counterpoint.web.page.session import Opened, Session
 
@@ -119,6 +125,90 @@ def test_python_and_the_constraints_file_say_what_was_asked(
     assert tomllib.loads(copies["constraints"])["columns"]["rate"] == {"decrease": True}
     assert "--setting close" in copies["command"]
     assert "cannot be said here" in copies["command"]
+
+
+def test_the_command_says_what_is_wanted_and_what_only_learning_can_be_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = TABLE[["income", "rate", "job"]].assign(size=np.where(TABLE["income"] > 50, "large 🐘", "small"))
+    model = LogisticRegression(max_iter=500).fit(table[["income", "rate"]], table["income"] > 60)
+    (tmp_path / "hired.py").write_text(
+        "import pathlib, skops.io\n"
+        "known = pathlib.Path(__file__).parent / 'model.skops'\n"
+        "inner = skops.io.load(known, trusted=skops.io.get_untrusted_types(file=known))\n"
+        "class Model:\n"
+        "    classes_ = ['no', 'yes']\n"
+        "    def predict_proba(self, table): return inner.predict_proba(table[['income', 'rate']])\n"
+        "    def predict(self, table):\n"
+        "        return ['yes' if row[1] > 0.5 else 'no' for row in self.predict_proba(table)]\n"
+        "model = Model()\n"
+    )
+    skops.io.dump(model, tmp_path / "model.skops")
+    table.to_csv(tmp_path / "known.csv", index=False)
+    (tmp_path / "own.toml").write_text(
+        'links = ["rate <= income", { when = { job = "cook" }, then = { size = ["small", "large 🐘"] } }]\n'
+        '[columns.income]\nstep = 5\n[columns.size]\norder = ["small", "large 🐘"]\nincrease = true\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    arguments = ["open", "--model", "hired:model", "--data", "known.csv", "--constraints", "own.toml"]
+    arguments += ["--want", "yes>=0.8", "--setting", "varied", "-k", "2"]
+    calls = calls_of(parser("open").parse_args(arguments))
+    case = calls.call("row", {"index": calls.call("about", {})["start"]})["values"]
+    question = {"constraints": set_up(calls.session)}
+    answers = ask(calls, "answers", case, **question)["answers"]
+    assert {card["values"]["income"] % 5 for card in answers} == {0}
+    command = ask(calls, "copies", case, **question)["command"]
+    assert "may differ" not in command
+    files, copied = command.rsplit("counterpoint explain", 1)
+    subprocess.run(["bash", "-c", files], check=True)
+    capsys.readouterr()
+    assert main(["explain", *shlex.split(copied.replace("\\\n", "")), "--format", "json", "--quiet"]) in (
+        0,
+        1,
+    )
+    (printed,) = json.loads(capsys.readouterr().out)
+    found = [each["values"] for each in printed["counterfactuals"]]
+    assert found == [card["values"] for card in answers]
+
+
+def test_the_command_says_that_answers_may_differ_where_limits_are_the_pages_own(
+    calls: Calls, case: dict[str, Any]
+) -> None:
+    asked = set_up(calls.session)
+    assert "may differ" not in ask(calls, "copies", case, constraints=asked)["command"]
+    locked = asked | {"immutable": [*asked["immutable"], "job"]}
+    assert "may differ" in ask(calls, "copies", case, constraints=locked)["command"]
+
+
+def test_every_case_has_a_score_however_many_there_are() -> None:
+    many = pd.DataFrame({"income": np.arange(6_000) % 97, "rate": np.arange(6_000) % 13})
+    model = LogisticRegression(max_iter=500).fit(many, many["income"] > 60)
+    calls = Calls(Session.of(cp.Ensemble(size=2).fit(model, many, progress=False)))
+    told = calls.call("rows", {"limit": 3})["rows"]
+    expected = model.predict_proba(many[:3]).max(axis=1)
+    assert [row["score"] for row in told] == pytest.approx(expected.tolist(), abs=1e-6)
+    scores = [row["score"] for row in calls.call("rows", {"sort": "score", "descending": True})["rows"]]
+    assert scores == sorted(scores, reverse=True)
+    assert calls.call("about", {})["score_kind"] == "probability"
+
+
+def test_notes_have_no_words_of_the_library() -> None:
+    table = TABLE[["income", "rate"]]
+    model = LogisticRegression(max_iter=500).fit(table, table["income"] > 60)
+    calls = Calls(Session.of(cp.Ensemble(size=2).fit(model, table, progress=False)))
+    kept = {"immutable": ["income"]}
+    told = ask(calls, "answers", {"income": 20, "rate": 0.5}, constraints=kept)
+    assert told["answers"] == []
+    assert (
+        "changes were tried, and none leads to another decision. The closest is not enough: if"
+        in told["note"]
+    )
+    for word in ("candidate", "counterfactual", "miss", "selection", "constraint"):
+        assert word not in told["note"]
+    nothing = ask(
+        calls, "answers", {"income": 20, "rate": 0.5}, constraints={"immutable": ["income", "rate"]}
+    )
+    assert nothing["note"] == "No answer: the limits leave nothing to try."
 
 
 def test_cases_are_searched_by_the_beginnings_of_words_and_sorted_with_gaps_last(calls: Calls) -> None:

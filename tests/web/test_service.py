@@ -14,6 +14,7 @@ from clients import ROW, TOKEN, client_of, quick, serve
 from fastapi import FastAPI
 
 import counterpoint as cp
+import model_server
 from counterpoint.web.limits import Bounds
 from loans import decide, people, probability
 from soak.hostile import of_all_kinds, of_numbers, of_people, of_probabilities
@@ -256,11 +257,24 @@ def test_what_is_no_json_is_refused(client, body):
     assert "The body is no JSON" in error(sent, 400)
 
 
+def test_a_model_that_cannot_be_reached_is_said_to_be_so():
+    with model_server.serving(decide) as server:
+        explainer = quick().fit(cp.RemoteModel(server.v1, retries=0), people(120), progress=False)
+        server.says, server.status = b"gone", 503
+        with serve(explainer) as client:
+            for path in ("/explain", "/decide"):
+                refused = client.post(path, json={"rows": [ROW]})
+                assert "The model cannot be reached, so no row is at fault." in error(refused, 502)
+                assert refused.json()["problems"][0]["rule"] == "The model cannot be reached."
+                assert "127.0.0.1" not in refused.text  # where the model lives is for the log only
+
+
 def test_other_types_paths_and_methods_are_refused(client):
     assert "must be JSON" in error(client.post("/explain", content=b"{}"), 415)
-    assert error(client.get("/nowhere"), 404)
+    nowhere = "There is nothing at /nowhere. /openapi.json lists what there is."
+    assert error(client.get("/nowhere"), 404) == nowhere
     refused = client.get("/explain")
-    assert error(refused, 405)
+    assert "/explain does not take GET." in error(refused, 405)
     assert refused.headers["allow"] == "POST"
 
 
@@ -405,7 +419,7 @@ def test_a_token_is_asked_for_everywhere_but_for_health(explainer):
         assert client.get("/health/live").status_code == 200
         for path in ("/schema", "/metrics", "/openapi.json", "/v2/models/credit", "/nowhere"):
             refused = client.get(path)
-            assert "token" in error(refused, 401)
+            assert "The token is missing or wrong" in error(refused, 401)
             assert refused.headers["www-authenticate"] == "Bearer"
         for wrong in ("Bearer a wrong token", f"Basic {TOKEN}", "Bearer", "Bearer é"):
             assert client.get("/schema", headers={"authorization": wrong.encode()}).status_code == 401

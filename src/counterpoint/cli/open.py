@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import shlex
 import tempfile
+from collections.abc import Mapping
+from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from counterpoint.cli.constraints import Limits
 from counterpoint.cli.demo import LABEL, make_files
 from counterpoint.cli.errors import Exit, InputError, need
 from counterpoint.cli.explain import Session
@@ -19,6 +22,7 @@ from counterpoint.cli.options import add_constraints, add_model
 from counterpoint.cli.signals import are_signals, signal_calls
 from counterpoint.cli.tables import read_parts
 from counterpoint.cli.terminal import tell
+from counterpoint.data.links import Implies
 
 ABOUT = (
     "Open a page in the browser: pick a case, say what may change, and see what would change the decision."
@@ -113,7 +117,7 @@ def calls_of(options: argparse.Namespace) -> Any:
             k=options.k,
             title=options.title or Path(options.model).stem,
             max_changes=session.job.question.max_changes,
-            opened=Opened(_command(options)),
+            opened=Opened(_command(options), *_learned(session.job.question.limits), options.setting),
         )
     )
 
@@ -132,5 +136,32 @@ def _command(options: argparse.Namespace) -> str:
         parts += [each for value in getattr(options, flag) for each in (f"--{flag}", value)]
     parts += ["--classes", options.classes] if options.classes else []
     parts += ["--allow-pickle"] if options.allow_pickle else []
-    parts += ["--seed", str(options.seed)] if options.seed else []
+    for flag in ("seed", "model_batch", "model_timeout"):
+        value = getattr(options, flag)
+        parts += [f"--{flag.replace('_', '-')}", str(value)] if value else []
     return shlex.join(parts)
+
+
+def _learned(limits: Limits) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """List what a question cannot say, by column and in general, with the keys of a file of constraints."""
+    groups = limits.onehot if isinstance(limits.onehot, Mapping) else {}
+    steps = {
+        name: f"{step.days} days" if isinstance(step, timedelta) else step
+        for name, step in limits.steps.items()
+    }
+    columns: dict[str, dict[str, Any]] = {}
+    kinds = dict.fromkeys(limits.categorical, "category")
+    for key, given in (("kind", kinds), ("order", limits.order), ("step", steps), ("onehot", groups)):
+        for name, value in given.items():
+            columns.setdefault(name, {})[key] = value
+    links = [_written(link) for link in limits.links]
+    general: dict[str, Any] = {"onehot": False} if limits.onehot is False else {}
+    general |= {"links": links} if links else {}
+    return columns, general | ({"missing": limits.missing} if limits.missing else {})
+
+
+def _written(link: str | Implies) -> Any:
+    """Write a link as a file of constraints has it."""
+    if isinstance(link, str):
+        return link
+    return {"when": dict(link.when), "then": dict(link.then)}

@@ -310,15 +310,18 @@ def cell_sentences(row: Row, rows: Rows, decision: Any, labels: Labels, word: st
 
 def miss_sentence(schema: Schema, x: Row, row: Row, standing: Standing) -> str:
     """Describe a nearest miss: what it changes, the score that it gets, and the score that is needed."""
+    return f"The nearest miss is not a counterfactual: {miss_text(schema, x, row, standing)}."
+
+
+def miss_text(schema: Schema, x: Row, row: Row, standing: Standing) -> str:
+    """Describe a nearest miss without saying what it is."""
     mask = changed(row[None], x)[0]
     if schema.form.shape:
         changes = f"{int(mask.sum())} of {len(row)} cells were different"
     else:
         changes = _changes_text(schema, x, row, mask)
     what, score, limit = _standing_parts(standing)
-    return (
-        f"The nearest miss is not a counterfactual: if {changes}, the {what} would be {score}, and {limit}."
-    )
+    return f"if {changes}, the {what} would be {score}, and {limit}"
 
 
 def standing_text(standing: Standing) -> str:

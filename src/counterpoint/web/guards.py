@@ -185,7 +185,7 @@ class Bearer:
             return await self.app(scope, receive, send)
         kind, _, given = (header(scope, "authorization") or "").partition(" ")
         if kind.lower() != "bearer" or not same(given.strip(), self.token):
-            rule = "A token is needed: send the header Authorization: Bearer TOKEN."
+            rule = "The token is missing or wrong: send the header Authorization: Bearer TOKEN."
             return await refuse(scope, send, 401, rule, {"www-authenticate": "Bearer"})
         return await self.app(scope, receive, send)
 

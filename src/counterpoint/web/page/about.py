@@ -50,6 +50,7 @@ def about(session: Session, cases: Cases) -> dict[str, Any]:
         "k": session.k,
         "most": session.max_changes,
         "has_scores": session.has_scores,
+        "score_kind": session.score_kind,
         "has_command": session.opened is not None,
         "start": _start(session),
     }
@@ -99,6 +100,27 @@ def _fixed(feature: Feature, kind: str) -> dict[str, Any]:
         "cost": None if feature.cost.is_plain else _cost(feature.cost),
         "max_change": feature.max_change,
     }
+
+
+def set_up(session: Session) -> dict[str, Any]:
+    """Write the constraints as they were set up, as the page sends them while nobody changes them."""
+    features = [feature for feature in session.fitted.schema.features if not feature.follows]
+    fixed = {str(feature.name): _fixed(feature, kind_of(feature)) for feature in features}
+
+    def those(key: str) -> dict[str, Any]:
+        return {name: facts[key] for name, facts in fixed.items() if facts[key] is not None}
+
+    ways = {name: way for name, way in those("way").items() if not fixed[name]["lock"]}
+    written: dict[str, Any] = {
+        "immutable": [name for name, facts in fixed.items() if facts["lock"]],
+        "ranges": those("range"),
+        "increase": [name for name, way in ways.items() if way == "up"],
+        "decrease": [name for name, way in ways.items() if way == "down"],
+        "costs": those("cost"),
+        "max_change": those("max_change"),
+    }
+    result: dict[str, Any] = plain(written)
+    return result
 
 
 def _cost(cost: Cost) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from counterpoint.data.types import Row, Rows
 from counterpoint.explanation.explanation import Explanation
 from counterpoint.model.target import Target
 from counterpoint.show.wording import decision_texts, value_texts
+from counterpoint.web.page.notes import note
 from counterpoint.web.page.questions import Asked
 from counterpoint.web.page.session import Session
 from counterpoint.web.rows import RefusedError
@@ -39,6 +40,7 @@ def answers(asked: Asked) -> dict[str, Any]:
     return facts | {
         "answers": facts.pop("counterfactuals"),
         "decision_text": texts[0],
+        "note": note(found),
     }
 
 

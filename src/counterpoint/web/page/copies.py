@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from math import isinf
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from counterpoint.data.costs import Cost
+from counterpoint.model.target import Between, Probability
+from counterpoint.web.page.about import set_up
 from counterpoint.web.page.questions import SAFE_NAME, Asked
 from counterpoint.web.wire import plain
 
@@ -30,6 +33,9 @@ def copies(asked: Asked, values: Mapping[str, Any], setting: str | None) -> dict
 def python(asked: Asked, setting: str | None) -> str:
     """Write the question as Python, for the explainer that the page was opened with."""
     lines = ["import counterpoint as cp", "from numpy import inf, nan", ""]
+    if asked.session.opened is not None:
+        lines += ["# The page was opened by a command. Here, fit the explainer yourself:"]
+        lines += ["# explainer = cp.Ensemble().fit(model, known_cases)", ""]
     if setting is not None and asked.explainer != asked.session.explainer:
         lines += ["from copy import copy", "", "explainer = copy(explainer)"]
         lines.append(f"explainer.selection = cp.{setting.upper()}")
@@ -62,11 +68,12 @@ def command(asked: Asked, values: Mapping[str, Any], setting: str | None) -> str
     parts = [opened.command, "--row row.json", f"-k {asked.options['k']}", "--constraints constraints.toml"]
     if setting == SAFE_NAME:
         lines.append("# Answers here may be less safe than on the page: a command asks for no margin.")
-    elif setting not in (None, "balanced"):
-        parts.append(f"--setting {setting}")
-    target = asked.options["target"]
-    if isinstance(target, list):
-        parts.append(f"--want '{','.join(map(str, target))}'")
+    elif (setting or opened.setting) != "balanced":
+        parts.append(f"--setting {setting or opened.setting}")
+    want = _want(asked.options["target"])
+    parts += [] if want is None else [f"--want {shlex.quote(want)}"]
+    if _is_changed(asked):
+        lines.append("# The command learns with these limits from its start, so some answers may differ.")
     if asked.options.get("exclude"):
         lines.append("# What was said no to on the page cannot be said here, so its answers may come back.")
     return "\n".join([*lines, " \\\n  ".join(parts)]) + "\n"
@@ -74,12 +81,14 @@ def command(asked: Asked, values: Mapping[str, Any], setting: str | None) -> str
 
 def constraints(asked: Asked) -> str:
     """Write what may change as a file of constraints (TOML)."""
-    options = asked.options
-    lines = [f"max_changes = {options['max_changes']}\n"] if options.get("max_changes") else []
+    options, opened = asked.options, asked.session.opened
+    general: dict[str, Any] = {} if opened is None else dict(opened.general)
+    general |= {"max_changes": options["max_changes"]} if options.get("max_changes") else {}
+    lines = [f"{key} = {_toml(value)}\n" for key, value in general.items()]
     for name in (str(feature.name) for feature in asked.session.fitted.schema.features):
-        keys = _keys(asked, name)
+        keys = ({} if opened is None else dict(opened.columns.get(name, {}))) | _keys(asked, name)
         if keys:
-            lines.append(f"[columns.{json.dumps(name)}]")
+            lines.append(f"[columns.{_toml(name)}]")
             lines += [f"{key} = {_toml(value)}" for key, value in keys.items()]
             lines.append("")
     return "\n".join(lines) + ("" if lines else "# Every column may change.\n")
@@ -100,6 +109,23 @@ def _keys(asked: Asked, name: str) -> dict[str, Any]:
     return keys
 
 
+def _want(target: Any) -> str | None:
+    """Write what is wanted as `--want` takes it; None for any other decision."""
+    if isinstance(target, Between):
+        return ":".join("" if isinf(end) else f"{end:.17g}" for end in (target.low, target.high))
+    if isinstance(target, Probability):
+        way, limit = (">=", target.at_least) if target.at_least > 0 else ("<=", target.at_most)
+        return f"{','.join(map(str, target.classes))}{way}{limit:.17g}"
+    return ",".join(map(str, target)) if isinstance(target, list) else None
+
+
+def _is_changed(asked: Asked) -> bool:
+    """Tell whether the limits are others than those that the page was opened with."""
+    before = asked.session.reader.constraints(set_up(asked.session))
+    names = set(CONSTRAINTS) - {"max_changes", "exclude"}
+    return any((asked.options.get(name) or None) != (before.get(name) or None) for name in names)
+
+
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -109,11 +135,14 @@ def _toml(value: Any) -> str:
         table |= {} if value.otherwise is None else {"otherwise": value.otherwise}
         table |= {"changes": changes} if changes else {}
         return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in table.items()) + " }"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_toml(str(key))} = {_toml(each)}" for key, each in value.items()) + " }"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, float) and isinf(value):
         return "inf" if value > 0 else "-inf"
-    return json.dumps(plain(value))
+    # Not in ASCII: TOML has no escapes in pairs, as JSON has for emoji.
+    return json.dumps(plain(value), ensure_ascii=False)
 
 
 def _x(asked: Asked) -> dict[Any, Any]:

@@ -22,6 +22,7 @@ from counterpoint.search.stopping import stopping
 from counterpoint.show.wording import decision_texts
 from counterpoint.web.asked import whole
 from counterpoint.web.page.calls import Turns
+from counterpoint.web.page.notes import note
 from counterpoint.web.rows import RefusedError
 from counterpoint.web.wire import plain
 
@@ -227,7 +228,6 @@ class SignalCalls:
         _, found = self._explain(question)
         texts = decision_texts(found.decision, found.labels)
         sentences = found.sentences()
-        short = found.shortfall
         return {
             "index": question.index,
             "decision_text": texts[0],
@@ -242,7 +242,7 @@ class SignalCalls:
                 }
                 for i, row in enumerate(found.rows)
             ],
-            "note": "" if short is None else str(short),
+            "note": note(found),
         }
 
     def _report(self, question: Question) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -23,9 +24,22 @@ K = 5
 
 @dataclass(frozen=True)
 class Opened:
-    """How the page was opened from the command line, for commands to copy."""
+    """How the page was opened from the command line, for commands to copy.
 
-    command: str  # up to what the page adds: counterpoint explain --model … --data …
+    Parameters
+    ----------
+    command
+        The command up to what the page adds: counterpoint explain --model … --data …
+    columns, general
+        What only learning can be told, by column and in general, with the keys of a file of constraints.
+    setting
+        What matters most, where the page does not say.
+    """
+
+    command: str
+    columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    general: Mapping[str, Any] = field(default_factory=dict)
+    setting: str = "balanced"
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +117,13 @@ class Session:
     @cached_property
     def has_scores(self) -> bool:
         """Whether the model has a score for each decision."""
-        return self.scores(self.fitted.known.rows[:1]) is not None
+        return self.score_kind is not None
+
+    @cached_property
+    def score_kind(self) -> str | None:
+        """What the scores are: probabilities, or numbers without a scale; None if there are none."""
+        scores = self.scores(self.fitted.known.rows[:1])
+        return None if scores is None else str(scores.kind)
 
     def scores(self, rows: Rows) -> Scores | None:
         """Ask the model for the scores of rows; None if it has none."""

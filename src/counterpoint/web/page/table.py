@@ -21,8 +21,6 @@ from counterpoint.web.wire import plain
 MOST = 200
 DECISION = "decision"
 SCORE = "score"
-# Scores of more cases than this would take too long to ask for.
-SCORED = 5_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,12 +170,14 @@ class Cases:
 
     @cached_property
     def _scores(self) -> NDArray[np.float64] | None:
-        """The score of the decision of each case; None if there is none, or there are too many cases."""
-        rows = self.session.rows
-        scores = self.session.scores(rows) if len(rows) <= SCORED else None
-        return None if scores is None else np.asarray(scores.numbers.max(axis=1))
+        """The score of the decision of each case, to sort by; None if there is none."""
+        return self._asked_scores(np.arange(len(self.session.rows)))
 
     def _scores_of(self, indices: Indices) -> list[float | None]:
-        if self._scores is None:
-            return [None] * len(indices)
-        return [round(float(score), 6) for score in self._scores[indices]]
+        """Ask for the scores of the cases on one screen only: of all of them, it may take long."""
+        scores = self._asked_scores(indices) if len(indices) else None
+        return [None] * len(indices) if scores is None else [round(float(score), 6) for score in scores]
+
+    def _asked_scores(self, indices: Indices) -> NDArray[np.float64] | None:
+        scores = self.session.scores(self.session.rows[indices])
+        return None if scores is None else np.asarray(scores.numbers.max(axis=1))

@@ -61,8 +61,11 @@ async def _model_failed(request: Request, error: RowError) -> Response:
     """Name the rows that the model fails on; what it said itself goes to the log only."""
     facts = {str(row): one_line(str(each), 500) for row, each in list(error.failed.items())[:10]}
     LOG.error("model failed", extra={"facts": {"request_id": request.state.request_id, "rows": facts}})
-    places = ", ".join(f"rows[{row}]" for row in list(error.failed)[:10])
-    said = f"The model failed on {places}. The log of the service has more under the request_id."
+    if any(isinstance(each, ModelError) and each.is_down for each in error.failed.values()):
+        what = "The model cannot be reached, so no row is at fault. Try again later."
+    else:
+        what = f"The model failed on {', '.join(f'rows[{row}]' for row in list(error.failed)[:10])}."
+    said = f"{what} The log of the service has more under the request_id."
     rules = (
         {"row": row, "column": None, "value": None, "rule": _raised(each)}
         for row, each in error.failed.items()
@@ -71,6 +74,8 @@ async def _model_failed(request: Request, error: RowError) -> Response:
 
 
 def _raised(error: Exception) -> str:
+    if isinstance(error, ModelError) and error.is_down:
+        return "The model cannot be reached."
     cause = error.__cause__
     return f"The model raised {type(cause).__name__}." if cause else "The model's output cannot be used."
 
@@ -84,7 +89,12 @@ async def _late(request: Request, error: TimeoutError) -> Response:
 
 
 async def _http(request: Request, error: HTTPException) -> Response:
-    return refusal(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
+    path = one_line(request.url.path, 100)
+    said = {
+        404: f"There is nothing at {path}. /openapi.json lists what there is.",
+        405: f"{path} does not take {request.method}. The header Allow says what it takes.",
+    }.get(error.status_code, str(error.detail))
+    return refusal(request, error.status_code, said, headers=dict(error.headers or {}))
 
 
 FAILURES: dict[type[Exception], Callable[[Request, Any], Awaitable[Response]]] = {

@@ -26,7 +26,7 @@ export class Cards {
     const { desk } = this;
     fill(this.said, desk.state.no.length ? h("span", { class: "faint" }, "Not:") : null, desk.state.no.map((action) => this.#no(action)));
     this.#showCards();
-    this.note.textContent = this.#noteText();
+    this.note.textContent = inWords(desk.answer?.note ?? "", desk.columns);
     fill(this.why, this.#whyPart());
   }
 
@@ -44,16 +44,6 @@ export class Cards {
       pin.setAttribute("aria-pressed", String(pinned));
       fill(pin, icon("pin"), pinned ? "Pinned" : "Pin");
     }
-  }
-
-  #noteText() {
-    const { answer, columns } = this.desk;
-    if (!answer) return "";
-    const short = answer.shortfall;
-    if (short?.already) return `Nothing has to change: the decision is already ${answer.decision_text}.`;
-    if (!short) return "";
-    const text = short.found ? `${short.found} of ${short.asked}: ${short.reason}.` : `No answer: ${short.reason}.`;
-    return text + (answer.nearest_miss ? ` ${inWords(answer.nearest_miss.sentence, columns)}` : "");
   }
 
   #no(action) {

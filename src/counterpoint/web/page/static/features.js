@@ -118,6 +118,7 @@ class Editor {
 
   #range() {
     const { column } = this;
+    const wrong = h("span", { class: "wrong", role: "alert", hidden: true }, `Give ${column.kind === "date" ? "dates, the earlier" : "numbers, the smaller"} one first.`);
     const ends = [0, 1].map((index) =>
       h("input", {
         type: column.kind === "date" ? "date" : "text",
@@ -126,7 +127,9 @@ class Editor {
         "aria-label": index ? `${column.label} at most` : `${column.label} at least`,
         onchange: () => {
           const read = ends.map((input) => (input.value.trim() === "" ? null : column.parse(input.value)));
-          if (!read.includes(undefined)) this.#say({ range: read.every((end) => end === null) ? null : read });
+          const crossed = !read.includes(null) && column.number(read[0]) > column.number(read[1]);
+          wrong.hidden = !read.includes(undefined) && !crossed;
+          if (wrong.hidden) this.#say({ range: read.every((end) => end === null) ? null : read });
         },
       }),
     );
@@ -136,7 +139,7 @@ class Editor {
         if (document.activeElement !== input) input.value = end === null ? "" : String(end);
       }),
     );
-    return h("div", { class: "line" }, h("span", {}, "between"), ends[0], h("span", {}, "and"), ends[1]);
+    return h("div", { class: "line" }, h("span", {}, "between"), ends[0], h("span", {}, "and"), ends[1], wrong);
   }
 
   #allowed() {
@@ -157,7 +160,7 @@ class Editor {
       "fieldset",
       { class: "line allowed" },
       h("legend", {}, "may become"),
-      boxes.map((box, index) => h("label", {}, box, column.categories[index].text)),
+      h("div", { class: "boxes" }, boxes.map((box, index) => h("label", {}, box, column.categories[index].text))),
     );
   }
 

@@ -10,9 +10,10 @@ export class Groups {
     this.go = button("", () => (this.stop ? this.#cancel() : this.#run()), { class: "strong" });
     this.bar = h("progress", { max: 1, value: 0, "aria-label": "Progress" });
     this.status = h("p", { class: "faint", role: "status" });
+    this.old = h("p", { class: "note", role: "status", hidden: true }, "These figures are from before your last change. Explain the cases again to bring them up to date.");
     this.facts = h("div", { class: "grouped" });
     this.about = h("p", { class: "faint" });
-    this.node = h("section", { class: "panel", "aria-label": "Groups" }, h("h2", {}, "Many cases at once"), this.about, h("div", { class: "bar" }, h("label", {}, "Compare groups by ", this.by), this.go, this.bar), this.status, this.facts);
+    this.node = h("section", { class: "panel", "aria-label": "Groups" }, h("h2", {}, "Many cases at once"), this.about, h("div", { class: "bar" }, h("label", {}, "Compare groups by ", this.by), this.go, this.bar), this.status, this.old, this.facts);
   }
 
   show() {
@@ -22,7 +23,15 @@ export class Groups {
     this.bar.hidden = !this.stop;
     const { search, decision } = state.list;
     const which = [decision ? `decided ${decision}` : "", search ? `with “${search}”` : ""].filter(Boolean).join(" ");
+    this.old.hidden = Boolean(this.stop) || !this.explained || this.explained === this.#asked();
     this.about.textContent = `All cases ${which || "of the table"}, with the limits and the setting of this page. Search and filter them under All cases.`;
+  }
+
+  // What would be asked now: figures of another question are old.
+  #asked() {
+    const { list, groups } = this.desk.state;
+    const { search, decision } = list;
+    return JSON.stringify({ filter: { search, decision }, groups, question: this.desk.questionOfMany() });
   }
 
   #cancel() {
@@ -32,13 +41,15 @@ export class Groups {
   async #run() {
     this.stop = new AbortController();
     this.status.textContent = "";
+    const asked = this.#asked();
     this.show();
-    const body = { filter: this.desk.state.list, groups: this.desk.state.groups, question: this.desk.questionOfMany() };
+    const body = JSON.parse(asked);
     let last = null;
     try {
       for await (const part of this.desk.server.stream("groups", body, this.stop.signal)) {
         if (part.error) throw new Error(part.error);
         last = part;
+        if (part.facts) this.explained = asked;
         this.bar.value = part.total ? part.done / part.total : 1;
         this.#draw(part);
       }
@@ -82,8 +93,8 @@ export class Groups {
 }
 
 function ways(each) {
-  const rising = each.up ? ` ↑ ${each.up}` : "";
-  return rising + (each.down ? ` ↓ ${each.down}` : "");
+  const parts = [each.up ? `${each.up} up` : "", each.down ? `${each.down} down` : ""].filter(Boolean);
+  return parts.length ? ` (${parts.join(", ")})` : "";
 }
 
 function barOf(share) {

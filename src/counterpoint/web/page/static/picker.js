@@ -1,7 +1,7 @@
 // All cases: search, sort, filter by decision, and pick one.
 
+import { scoreText } from "./cards.js";
 import { button, fill, h, icon } from "./dom.js";
-import { percent } from "./values.js";
 
 const SCREEN = 50;
 
@@ -53,7 +53,7 @@ export class Picker {
     const end = Math.min(start + SCREEN, found.total);
     const skipped = about.skipped ? `; ${about.skipped} more could not be read` : "";
     this.count.textContent = (found.total === found.all ? `${found.total} cases` : `${found.total} of ${found.all} cases`) + skipped;
-    const heads = [["decision", "Decision"], ...(about.has_scores ? [["score", "Sure"]] : []), ...columns.map((column) => [column.name, column.label])];
+    const heads = [["decision", "Decision"], ...(about.has_scores ? [["score", about.score_kind === "probability" ? "Sure" : "Score"]] : []), ...columns.map((column) => [column.name, column.label])];
     fill(
       this.table,
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Case"), heads.map(([name, text]) => this.#head(name, text, list)))),
@@ -74,6 +74,7 @@ export class Picker {
   }
 
   #row(row) {
+    const { about } = this.desk;
     const isOwn = row.index === this.desk.state.row;
     const pick = () => this.desk.pick(row.index);
     return h(
@@ -81,7 +82,7 @@ export class Picker {
       { class: isOwn ? "own" : "", onclick: pick },
       h("th", { scope: "row" }, button(String(row.index + 1), pick, { class: "link", "aria-label": `Open case ${row.index + 1}` })),
       h("td", {}, h("span", { class: "decided" }, row.decision)),
-      this.desk.about.has_scores ? h("td", { class: "figure" }, row.score === null ? "" : percent(row.score)) : null,
+      about.has_scores ? h("td", { class: "figure" }, row.score === null ? "" : scoreText({ kind: about.score_kind }, row.score)) : null,
       row.cells.map((cell, place) => h("td", { class: this.desk.columns[place].kind === "number" ? "figure" : "" }, cell)),
     );
   }

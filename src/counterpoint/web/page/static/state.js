@@ -116,7 +116,7 @@ export class ListMemory {
 export class Store {
   constructor(makeMemory) {
     this.listeners = [];
-    this.memory = makeMemory((state) => this.#set(state));
+    this.memory = makeMemory((state) => this.#moved(state));
     this.state = this.memory.read();
   }
 
@@ -160,6 +160,12 @@ export class Store {
 
   redo() {
     if (this.canRedo) this.memory.forward();
+  }
+
+  // What was typed or dragged before is over: the next change is one of its own.
+  #moved(state) {
+    this.rest();
+    this.#set(state);
   }
 
   #set(state) {
