@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint._util.duplicates import distinct
+from counterpoint._util.narrow import any_of_each, count_of_each
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.model.blackbox import ModelError
 from counterpoint.search.bound import Bound
 from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply, WithScores
 from counterpoint.search.excluded import Excluded
-from counterpoint.search.grouped import before_each
+from counterpoint.search.grouped import before_each, stable_order
 from counterpoint.search.misses import Misses
 from counterpoint.search.task import Question, Task
 from counterpoint.search.why import Why
@@ -70,7 +71,7 @@ class Finds:
     def take(self, indices: Indices) -> Finds:
         """Keep some rows, in the given order."""
         return Finds(
-            self.rows[indices],
+            self.rows.take(indices, axis=0),
             self.instance[indices],
             self.labels[indices],
             self.finders[indices],
@@ -113,6 +114,7 @@ class Pool:
         self._lockstep, self._searches = Lockstep(task.decisions[:0]), list[int]()
         self.misses = Misses(task)
         self._kept: list[tuple[Rows, Indices, Labels, NDArray[np.intp]]] = []
+        self._sorted = False  # whether the first part of what is kept is sorted, and holds no row twice
         self._settled = Question(task.x[:0], np.empty(0, dtype=np.intp))
 
     @property
@@ -160,11 +162,13 @@ class Pool:
         if not self._kept:
             empty = np.empty(0, dtype=np.intp)
             return Finds(self.task.x[:0], empty, self.task.decisions[:0], empty, empty.astype(np.bool_))
-        rows, instance, labels, finders = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
-        first, _ = self._distinct(rows, instance, np.arange(len(instance)))
-        first = first[np.argsort(instance[first], kind="stable")]
-        kept = rows[first], instance[first], labels[first], finders[first]
-        self._kept = [kept]
+        if len(self._kept) > 1 or not self._sorted:
+            rows, instance, labels, finders = (np.concatenate(part) for part in zip(*self._kept, strict=True))
+            first, _ = self._distinct(rows, instance, np.arange(len(instance)))
+            first = first[stable_order(instance[first])]
+            self._kept = [(rows.take(first, axis=0), instance[first], labels[first], finders[first])]
+            self._sorted = True
+        kept = self._kept[0]
         return Finds(*kept, self._is_settled(*kept[:2]))
 
     def settle(self, rows: Rows, instance: Indices) -> None:
@@ -175,9 +179,13 @@ class Pool:
         )
 
     def _is_settled(self, rows: Rows, instance: Indices) -> Mask:
+        if not len(self._settled.rows):
+            return np.zeros(len(rows), dtype=np.bool_)
         both, whose = (np.concatenate(pair) for pair in zip((rows, instance), self._settled, strict=True))
         _, same = self._distinct(both, whose, np.arange(len(whose)))
-        return np.isin(same[: len(rows)], same[len(rows) :])
+        settled = np.zeros(len(both), dtype=np.bool_)
+        settled[same[len(rows) :]] = True
+        return settled[same[: len(rows)]]
 
     def keep_only(self, returned: Question, finders: Indices) -> None:
         """Forget all finds but these, for explainers that return only some of what they find.
@@ -223,7 +231,8 @@ class Pool:
         labelled = self._part(rows, question.instance, admissible & ~scored)
         # Rows that the model does not see get x's own decision: they do not flip.
         labels, leads = self.task.decisions[question.instance], None
-        asked: Question = self.task.with_own(rows[labelled.asked], question.instance[labelled.asked])
+        few = labelled.asked
+        asked: Question = self.task.with_own(rows.take(few, axis=0), question.instance[few])
         if not scored.any():
             reply = (yield asked) if len(labelled.asked) else None
         else:
@@ -252,7 +261,7 @@ class Pool:
 
     def _is_x(self, question: Question) -> Mask:
         """Tell which rows are x itself: their scores may be asked for."""
-        differs = self.task.changed(*question).any(axis=1) | self.task.forced[question.instance].any(axis=1)
+        differs = any_of_each(self.task.changed(*question)) | any_of_each(self.task.forced)[question.instance]
         return np.asarray(~differs)
 
     def _leads(self, reply: Reply, asked: Question) -> Row:
@@ -284,7 +293,7 @@ class Pool:
     def _distinct(self, rows: Rows, instance: Indices, indices: Indices) -> tuple[Indices, Indices]:
         """Find the first of each set of equal rows; features that may not change need no comparison."""
         frozen = self.task.rules.frozen
-        return distinct(rows[:, ~frozen] if frozen.any() else rows, instance, indices)
+        return distinct(rows.compress(~frozen, axis=1) if frozen.any() else rows, instance, indices)
 
     def _within_budget(self, instance: Indices, besides: Indices) -> Mask:
         """Tell which rows the budget still allows; earlier rows of an instance take precedence."""
@@ -323,12 +332,12 @@ class Pool:
             keep = keep[~unsafe]
         if self.task.max_changes is not None:
             differs = changed(rows[keep], self.task.x[instance[keep]]) & ~self.task.rules.follows
-            few = differs.sum(axis=1) <= self.task.max_changes
+            few = count_of_each(differs) <= self.task.max_changes
             keep = keep[few]
         self.counts += np.bincount(instance[keep], minlength=len(self.task))
         if self._holds is None:  # what flips, but is too near the boundary, is no miss
             self.misses.add(rows, instance, labels, self.counts == 0)
-        self._kept.append((rows[keep], instance[keep], labels[keep], finders[keep]))
+        self._kept.append((rows.take(keep, axis=0), instance[keep], labels[keep], finders[keep]))
         return labels
 
     def _without_unsafe(
