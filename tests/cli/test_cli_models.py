@@ -1,6 +1,8 @@
 """Models in files of every kind, and in Python, give the answers that they give in Python."""
 
 import pickle
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -213,3 +215,17 @@ def test_a_model_that_fails_is_exit_code_3(explain, capsys):
     Path("failing.py").write_text("def decide(table):\n    raise RuntimeError('no service')\n")
     assert explain("--row", "x.json", model="failing:decide") == 3
     assert "RuntimeError: no service" in capsys.readouterr().err
+
+
+def test_opening_a_skops_file_loads_no_library_that_the_model_does_not_need(tmp_path):
+    skops.io.dump(LogisticRegression().fit([[0.0], [1.0]], [0, 1]), tmp_path / "model.skops")
+    code = (
+        "import sys; from counterpoint.cli.models import Request, open_model;"
+        "open_model(Request('model.skops'));"
+        "print(sorted({'cupy', 'dask', 'torch'} & set(sys.modules)));"
+        "import sklearn.externals.array_api_compat.torch; print('torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert done.stdout.split("\n")[:2] == ["[]", "True"]  # and they can still be imported

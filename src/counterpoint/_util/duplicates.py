@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from counterpoint._util.narrow import any_of_each
 from counterpoint._util.row_blocks import in_blocks
 
 Rows = NDArray[np.float64]
@@ -57,8 +58,8 @@ def among(rows: Rows, instance: Indices, others: Rows, whose: Indices) -> NDArra
 
 def _unlike(rows: Rows, instance: Indices, one: Indices, other: Indices) -> NDArray[np.bool_]:
     """Tell which rows differ; -0.0 may count as different from 0.0."""
-    a, b = (np.ascontiguousarray(rows[indices]).view(np.uint64) for indices in (one, other))
-    return np.asarray((a != b).any(axis=1) | (instance[one] != instance[other]))
+    a, b = (np.take(rows, indices, axis=0).view(np.uint64) for indices in (one, other))
+    return np.asarray(any_of_each(a != b) | (instance[one] != instance[other]))
 
 
 def _bits(rows: Rows) -> NDArray[np.uint64]:
@@ -75,11 +76,16 @@ def _first_indices(same: Indices) -> Indices:
 
 def _hashed(rows: Rows, instance: Indices) -> NDArray[np.uint64]:
     """Hash the bits of each row, and of its instance, into one number."""
-    bits = _bits(rows)
-    # The bits of small whole numbers differ at the high end only, and products carry nothing downwards.
-    bits ^= bits >> np.uint64(32)
-    weights = _weights(bits.shape[1] + 1)
-    return np.asarray(np.einsum("ij,j->i", bits, weights[:-1]) + instance.astype(np.uint64) * weights[-1])
+    weights = _weights(rows.shape[1] + 1)
+    total = instance.astype(np.uint64) * weights[-1]
+    # Column by column: for the few columns of tables, a product of matrices takes ten times as long.
+    for column, weight in zip(rows.T, weights[:-1], strict=True):
+        bits = _bits(column)
+        # The bits of small whole numbers differ at the high end only, and products carry nothing downwards.
+        bits ^= bits >> np.uint64(32)
+        bits *= weight
+        total += bits
+    return np.asarray(total)
 
 
 @lru_cache

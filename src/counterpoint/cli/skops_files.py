@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -22,13 +23,17 @@ _MODELLING = {"category_encoders", "imblearn", "lightgbm", "numpy", "scipy", "sk
 # files or call any function, and no model needs them.
 _HARMLESS = {"collections", "datetime", "decimal", "enum", "fractions", "numbers", "uuid"}
 
+# Packages inside scikit-learn that import another library when they are imported.
+_WRAPPERS = [f"sklearn.externals.array_api_compat.{name}" for name in ("cupy", "dask", "torch")]
+
 # The description of a model is a tree; skops goes through it by recursion.
 DEEPEST = 200
 
 
 def open_skops(path: Path, trusted: Sequence[str]) -> Any:
     """Open a skops file of which every type is trusted by skops or by the user."""
-    io = need("skops.io", "A skops model")
+    with _no_other_arrays():
+        io = need("skops.io", "A skops model")
     with ZipFile(path) as archive:
         check_archive(archive, path.stat().st_size)
         _check_depth(json.loads(archive.read("schema.json")))
@@ -41,6 +46,22 @@ def open_skops(path: Path, trusted: Sequence[str]) -> Any:
     model = io.load(path, trusted=found)
     check_trees(model, str(path))
     return model
+
+
+@contextmanager
+def _no_other_arrays() -> Iterator[None]:
+    """Keep skops from importing torch, dask and cupy, which takes a second or two and much memory.
+
+    To list all estimators, it imports every package inside scikit-learn, also those that only wrap these
+    libraries. One that is None here counts as not installed, to this walk only.
+    """
+    hidden = [name for name in _WRAPPERS if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in hidden:
+            sys.modules.pop(name, None)
 
 
 def _check_depth(schema: Any) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint._util.narrow import all_of_each
 from counterpoint.data.schema import Schema
 from counterpoint.data.types import Indices, Mask, Rows
 
@@ -68,7 +69,9 @@ class Combinations:
         codes = self._codes(rows)
         for index, feature in enumerate(self.features.tolist()):
             changed = np.flatnonzero(rows[:, feature] != x[instance, feature])
-            never[changed] |= ~self.seen[codes[changed, index, None], codes[changed]].all(axis=1)
+            never[changed] |= ~all_of_each(
+                self.seen[codes[changed, index, None], codes.take(changed, axis=0)]
+            )
         return never
 
     def _codes(self, rows: Rows) -> NDArray[np.intp]:

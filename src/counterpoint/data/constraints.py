@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint._util.narrow import any_of_each
 from counterpoint._util.read_only import make_read_only
 from counterpoint.data.costs import table
 from counterpoint.data.marks import NANS
@@ -453,7 +454,7 @@ class Bounds:
             allowed &= (settled == cells.values) | np.isnan(cells.values)
         kept[cells.row[~allowed]] = False
         if self.outside is not None:
-            kept &= ~((rows == self.x) & self.outside).any(axis=1)
+            kept &= ~any_of_each((rows == self.x) & self.outside)
         missing = np.isnan(cells.values) & np.isnan(cells.own)
         differs[cells.row[(cells.values != cells.own) & ~missing]] = True
         return np.asarray(kept & differs)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint._util.narrow import any_of_each, count_of_each
 from counterpoint.data.types import Indices, Rows
 from counterpoint.explainers.base import Explainer, at_least
 from counterpoint.search.grouped import nearest
@@ -84,8 +85,8 @@ class CaseBased(Explainer):
             for rows in (task.known.rows[~flips], task.known.rows[flips])
         )
         differs = self._differs(task, alike, unlike)
-        counts = differs.sum(axis=2)
-        usable = ~(differs & ~task.free).any(axis=2)
+        counts = count_of_each(differs)
+        usable = ~any_of_each(differs & ~task.free)
         # So many differences that there are enough cases to choose from.
         fewest = np.sort(counts[usable])[: self.cases]
         i, j = np.nonzero(usable & (counts <= max([self.differences, *fewest[-1:]])))

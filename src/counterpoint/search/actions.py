@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from counterpoint._util.duplicates import distinct
+from counterpoint._util.narrow import all_of_each, any_of_each, count_of_each
 from counterpoint._util.row_blocks import in_blocks
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Mask, Row, Rows
-from counterpoint.search.grouped import before_each
+from counterpoint.search.grouped import before_each, stable_order
 from counterpoint.search.task import Task
 
 # How a feature changes, beside up (1) and down (-1).
@@ -72,11 +73,11 @@ def is_minimal(ways: Rows) -> Mask:
     >>> is_minimal(np.array([[[1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]]]))
     array([[ True, False,  True]])
     """
-    kinds = [value for value in np.unique(ways) if value != 0]
-    parts = np.concatenate([ways == kind for kind in kinds] or [ways != 0], axis=2).astype(np.float32)
+    kinds = [changes for value in WAYS.values() if (changes := ways == value).any()]
+    parts = np.concatenate(kinds or [ways != 0], axis=2).astype(np.float32)
     counts = parts.sum(axis=2)
     holds = (parts @ parts.swapaxes(1, 2) == counts[:, None]) & (counts[:, :, None] > counts[:, None])
-    return np.asarray(~holds.any(axis=2))
+    return ~any_of_each(holds)
 
 
 def action_ids(task: Task, rows: Rows, instance: Indices) -> Indices:
@@ -85,7 +86,8 @@ def action_ids(task: Task, rows: Rows, instance: Indices) -> Indices:
     home, is_category = task.rules.ranks(task.home)[:, free], task.is_category[free]
 
     def taken(rows: Rows, instance: Indices) -> Rows:
-        return packed(directions(task.rules.ranks(rows)[:, free], home[instance], is_category))
+        ranks = task.rules.ranks(rows).take(free, axis=1)
+        return packed(directions(ranks, home.take(instance, axis=0), is_category))
 
     ways = in_blocks(rows.shape[1], taken, rows, instance)
     return distinct(ways, instance, np.arange(len(rows)))[1]
@@ -101,24 +103,24 @@ def cheapest_actions(price: Row, action: Indices, instance: Indices, count: int)
     >>> cheapest_actions(np.array([1.0, 2.0, 9.0]), np.array([0, 0, 1]), np.array([0, 0, 0]), 2)
     array([0, 2])
     """
-    by_price = np.lexsort([price, action])
-    turn = np.empty(len(price), dtype=np.intp)
-    turn[by_price] = before_each(action[by_price])
-    order = np.lexsort([price, turn, instance])
+    by_price = np.argsort(price, kind="stable")
+    turn = before_each(action[by_price])
+    order = by_price[stable_order(turn)]
+    order = order[stable_order(instance[order])]
     return np.asarray(order[before_each(instance[order]) < count])
 
 
 def holds_another(task: Task, rows: Rows, instance: Indices) -> Mask:
     """Tell which rows hold all changes of another row of their instance, value for value, and more."""
     differs = task.changed(rows, instance)
-    counts = differs.sum(axis=1)
+    counts = count_of_each(differs)
     one, other = _pairs(np.flatnonzero(counts > 1), instance)
     fewer = counts[other] < counts[one]
     one, other = one[fewer], other[fewer]
 
     def hold(one: Indices, other: Indices) -> Mask:
-        same = (rows[one] == rows[other]) | (np.isnan(rows[one]) & np.isnan(rows[other]))
-        return np.asarray((same | ~differs[other]).all(axis=1))
+        same = ~changed(rows.take(one, axis=0), rows.take(other, axis=0))
+        return all_of_each(same | ~differs.take(other, axis=0))
 
     holds = np.zeros(len(rows), dtype=np.bool_)
     holds[one[in_blocks(rows.shape[1], hold, one, other)]] = True

@@ -74,8 +74,21 @@ def cheapest_of_each(price: Row, instance: Indices, count: int) -> Indices:
     >>> cheapest_of_each(np.array([3.0, 1.0, 2.0, 5.0]), np.array([0, 1, 0, 0]), 2)
     array([2, 0, 1])
     """
-    order = np.lexsort([price, instance])
+    if count == 1 and len(price) and not np.isnan(price).any():
+        return _cheapest(price, instance)
+    by_price = np.argsort(price, kind="stable")
+    order = by_price[stable_order(instance[by_price])]
     return np.asarray(order[_before(instance[order]) < count])
+
+
+def _cheapest(price: Row, instance: Indices) -> Indices:
+    """Find the cheapest row of each instance, the first of equal ones, without sorting prices."""
+    order = stable_order(instance)
+    price, instance = price[order], instance[order]
+    starts = np.flatnonzero(np.diff(instance, prepend=-1))
+    sizes = np.diff(starts, append=len(instance))
+    least = np.flatnonzero(price == np.repeat(np.minimum.reduceat(price, starts), sizes))
+    return np.asarray(order[least[np.flatnonzero(np.diff(instance[least], prepend=-1))]])
 
 
 def before_each(instance: Indices) -> Indices:
@@ -86,10 +99,24 @@ def before_each(instance: Indices) -> Indices:
     >>> before_each(np.array([0, 1, 0, 0, 1]))
     array([0, 0, 1, 2, 1])
     """
-    order = np.argsort(instance, kind="stable")
+    order = stable_order(instance)
     before = np.empty(len(instance), dtype=np.intp)
     before[order] = _before(instance[order])
     return before
+
+
+def stable_order(numbers: Indices) -> Indices:
+    """Sort whole numbers that are not negative; equal ones stay in order.
+
+    numpy sorts numbers of 16 bits by their digits, which takes a thirtieth of the time of comparing them.
+
+    Examples
+    --------
+    >>> stable_order(np.array([2, 0, 2, 1]))
+    array([1, 3, 0, 2])
+    """
+    small = numbers.max(initial=0) <= np.iinfo(np.uint16).max
+    return np.argsort(numbers.astype(np.uint16) if small else numbers, kind="stable")
 
 
 def _before(instance: Indices) -> Indices:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from counterpoint._util.narrow import count_of_each
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.model.blackbox import BlackBox
@@ -94,7 +95,7 @@ class Misses:
         mask = ~self._task.flips(labels)
         if self._task.max_changes is not None:
             differs = changed(rows, self._task.x[instance]) & ~self._task.rules.follows
-            mask &= differs.sum(axis=1) <= self._task.max_changes
+            mask &= count_of_each(differs) <= self._task.max_changes
         return mask
 
 

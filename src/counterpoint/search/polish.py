@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterpoint._util.duplicates import distinct
+from counterpoint._util.narrow import any_of_each, count_of_each
 from counterpoint._util.row_blocks import in_blocks
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.search.actions import action_ids, cheapest_actions
@@ -120,7 +121,7 @@ def restored(task: Task, rows: Rows, instance: Indices) -> Candidates:
     candidates are prefixes of these restorations: all of them, or evenly spaced ones if there are many.
     """
     prices, differs = task.prices(rows, instance), task.changed(rows, instance)
-    counts = differs.sum(axis=1)
+    counts = count_of_each(differs)
     steps = np.maximum(1, np.ceil((counts - 1) / PREFIXES))
     # One entry per candidate: which row it comes from, and how many of its changes are restored.
     origins = [np.flatnonzero(counts > step * steps) for step in range(1, PREFIXES + 1)]
@@ -232,8 +233,8 @@ def _lines(task: Task, rows: Rows, instance: Indices) -> tuple[Indices, Mask]:
     """
     moves = task.changed(rows, instance) & ~task.is_category
     moves &= ~np.isnan(task.rules.ranks(rows)) & ~np.isnan(task.rules.ranks(task.x[instance]))
-    together = np.flatnonzero(moves.any(axis=1))
-    several = moves & (moves.sum(axis=1) > 1)[:, None]
+    together = np.flatnonzero(any_of_each(moves))
+    several = moves & (count_of_each(moves) > 1)[:, None]
     origin, feature = _best(
         np.where(several, task.prices(rows, instance), -np.inf), task.affordable(LINES, least=1)
     )

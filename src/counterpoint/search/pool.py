@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counterpoint._util.duplicates import among, distinct
+from counterpoint._util.narrow import any_of_each, count_of_each
 from counterpoint._util.row_blocks import in_blocks, keep_in_place, merged
 from counterpoint.data.distance import changed
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
@@ -24,7 +25,7 @@ from counterpoint.model.blackbox import ModelError
 from counterpoint.search.bound import Bound
 from counterpoint.search.engine import AnySearch, Budget, Lockstep, Reply, WithScores
 from counterpoint.search.excluded import Excluded
-from counterpoint.search.grouped import before_each
+from counterpoint.search.grouped import before_each, stable_order
 from counterpoint.search.misses import Misses
 from counterpoint.search.task import Question, Task
 from counterpoint.search.why import Why
@@ -71,7 +72,7 @@ class Finds:
     def take(self, indices: Indices) -> Finds:
         """Keep some rows, in the given order."""
         return Finds(
-            self.rows[indices],
+            self.rows.take(indices, axis=0),
             self.instance[indices],
             self.labels[indices],
             self.finders[indices],
@@ -171,7 +172,7 @@ class Pool:
         """Sort what was kept by instance, and drop what was found before; wide rows are copied once only."""
         parts, *others = zip(*self._kept, strict=True)
         instance, labels, finders = map(np.concatenate, others)
-        order = np.argsort(instance, kind="stable")
+        order = stable_order(instance)
         rows, instance = merged(parts, order), instance[order]
         first, _ = self._distinct(rows, instance, np.arange(len(instance)))
         of = order[first]
@@ -270,7 +271,7 @@ class Pool:
 
     def _is_x(self, question: Question) -> Mask:
         """Tell which rows are x itself: their scores may be asked for."""
-        differs = self.task.changed(*question).any(axis=1) | self.task.forced[question.instance].any(axis=1)
+        differs = any_of_each(self.task.changed(*question)) | any_of_each(self.task.forced)[question.instance]
         return np.asarray(~differs)
 
     def _leads(self, reply: Reply, asked: Question) -> Row:
@@ -306,7 +307,7 @@ class Pool:
     def _compared(self, rows: Rows) -> Rows:
         """Leave out the features that may not change: they need no comparison."""
         frozen = self.task.rules.frozen
-        return rows[:, ~frozen] if frozen.any() else rows
+        return rows.compress(~frozen, axis=1) if frozen.any() else rows
 
     def _within_budget(self, instance: Indices, besides: Indices) -> Mask:
         """Tell which rows the budget still allows; earlier rows of an instance take precedence."""
@@ -345,12 +346,12 @@ class Pool:
             keep = keep[~unsafe]
         if self.task.max_changes is not None:
             differs = changed(rows[keep], self.task.x[instance[keep]]) & ~self.task.rules.follows
-            few = differs.sum(axis=1) <= self.task.max_changes
+            few = count_of_each(differs) <= self.task.max_changes
             keep = keep[few]
         self.counts += np.bincount(instance[keep], minlength=len(self.task))
         if self._holds is None:  # what flips, but is too near the boundary, is no miss
             self.misses.add(rows, instance, labels, self.counts == 0)
-        self._kept.append((rows[keep], instance[keep], labels[keep], finders[keep]))
+        self._kept.append((rows.take(keep, axis=0), instance[keep], labels[keep], finders[keep]))
         return labels
 
     def _without_unsafe(

@@ -10,9 +10,9 @@ holds the instance of each row. What a search does for one instance must not dep
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,6 +133,7 @@ class Task:
     costs: Costs | None = None
     has_scores: bool = False
     read_trees: Callable[[], Structure] | None = None
+    _built: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         make_read_only(self)
@@ -295,6 +296,12 @@ class Task:
             (key, self.target.key(self.decisions[0]), self.stream, self.features.tobytes()), build
         )
 
+    def here(self, key: Hashable, build: Callable[[], T]) -> T:
+        """Build something once for this task; unlike what is `learned`, it may depend on x."""
+        if key not in self._built:
+            self._built[key] = build()
+        return cast("T", self._built[key])
+
     def rng(self) -> np.random.Generator:
         """Start this task's random stream from the beginning."""
         return np.random.default_rng(self.stream)
@@ -320,7 +327,11 @@ class Task:
         self, x: Rows, work: Callable[[Rows, Rows], NDArray[Scalar]], rows: Rows, instance: Indices
     ) -> NDArray[Scalar]:
         """Apply a row-wise function to rows and the x, or home, of each."""
-        return in_blocks(x.shape[1], lambda rows, instance: work(rows, x[instance]), rows, instance)
+
+        def with_x(rows: Rows, instance: Indices) -> NDArray[Scalar]:
+            return work(rows, np.take(x, instance, axis=0))  # x[instance] takes far longer
+
+        return in_blocks(x.shape[1], with_x, rows, instance)
 
     def _find_unlike(self) -> Indices:
         flips = self.flips(self.known.labels)

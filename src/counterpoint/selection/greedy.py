@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint._util.narrow import count_of_each
 from counterpoint.data.types import Indices, Mask, Rows
 
 # What a repeated action loses: more than any gain.
@@ -46,22 +47,21 @@ def cost_scaled_greedy(
     # Counts of what is covered are whole numbers, so float32 is exact.
     open_, left = covers.astype(np.float32), np.ones((len(cost), covers.shape[2], 1), dtype=np.float32)
     worth, running = -2.0 * cost, np.ones(len(cost), dtype=np.bool_)
-    free = np.ones(cost.shape, dtype=np.bool_)
+    worth[np.isnan(worth)] = -np.inf  # argmax would prefer NaN
     for step in range(chosen.shape[1]):
         gain = (open_ @ left)[..., 0] + worth
-        # Chosen candidates stay out whatever their worth, and argmax would prefer NaN.
-        gain[~free | np.isnan(gain)] = -np.inf
         best = gain.argmax(axis=1)
         running &= gain[each, best] > (-np.inf if fill else 0.0)
         if not running.any():
             break
         chosen[running, step] = best[running]
         left[covers[each, best]] = 0.0
-        free[each, best] = False
         if action is not None:
-            worth[action == action[each, best][:, None]] -= REPEATED
+            np.subtract(worth, REPEATED, out=worth, where=action == action[each, best][:, None])
         if between is not None and step + 1 < k:
             worth += between(best)
+            worth[np.isnan(worth)] = -np.inf
+        worth[each, best] = -np.inf  # chosen candidates stay out
     return chosen
 
 
@@ -73,8 +73,8 @@ def neighbourhoods(away: NDArray[np.float64], h: int) -> Mask:
     away = away - np.eye(away.shape[-1])
     last = np.partition(away, h - 1, axis=-1)[..., h - 1, None]
     covers = away <= last
-    tied = covers.sum(axis=-1) > h
-    room = h - (away[tied] < last[tied]).sum(axis=-1, keepdims=True)
+    tied = count_of_each(covers) > h
+    room = h - count_of_each(away[tied] < last[tied])[..., None]
     equal = away[tied] == last[tied]
     covers[tied] &= ~equal | (np.cumsum(equal, axis=-1) <= room)
     return covers

@@ -20,13 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint._util.duplicates import distinct
+from counterpoint._util.narrow import count_of_each
 from counterpoint._util.row_blocks import CELLS, in_blocks
-from counterpoint.data.distance import Measuring, changed
+from counterpoint.data.distance import Distance, Embedded, changed
 from counterpoint.data.types import Indices, Mask, Row, Rows
 from counterpoint.search.actions import action_ids, cheapest_actions, directions, is_minimal
 from counterpoint.search.grouped import cheapest_of_each, nearest
@@ -194,9 +197,10 @@ class Selection:
         for instances in _alike(chosen, task.x.shape[1]):
             indices = np.stack([chosen[instance] for instance in instances])
             same, prices = None if self.repeat else action[indices], cost[indices]
+            rows = finds.rows.take(indices, axis=0)
             if prefers_few:
-                prices = prices + self._of_size(task, instances, finds.rows[indices])
-            picks = self._choose(task, task.home[instances], finds.rows[indices], prices, same, k)
+                prices = prices + self._of_size(task, instances, rows)
+            picks = self._choose(task, task.home[instances], rows, prices, same, k)
             for instance, pick in zip(instances, picks, strict=True):
                 chosen[instance] = chosen[instance][pick[pick >= 0]]
         return chosen
@@ -221,7 +225,7 @@ class Selection:
         """Compute what candidates cost for changing more than others."""
         ranks, x = task.rules.ranks, task.home[instances]
         ways = directions(ranks(rows), ranks(x)[:, None], task.is_category)[..., ~task.rules.frozen]
-        further = np.maximum((ways != 0).sum(axis=2) - 1, 0)
+        further = np.maximum(count_of_each(ways != 0) - 1, 0)
         larger = SEVERAL * (further > 0) + FURTHER * further + NOT_MINIMAL * ~is_minimal(ways)
         return np.asarray(self._largest_price * larger)
 
@@ -230,8 +234,9 @@ class Selection:
     ) -> Indices:
         """Choose for instances that have the same number of candidates."""
         count, distance = rows.shape[1], task.known.distance.over(np.flatnonzero(~task.rules.frozen))
-        embedded = [distance.embed(each) for each in rows]
-        away = np.stack([distance.roughly(each, each) for each in embedded])
+        embedded = distance.embed(rows.reshape(-1, rows.shape[2]))
+        own = [embedded.part(slice(start, start + count)) for start in range(0, len(rows) * count, count)]
+        away = np.stack([distance.roughly(each, each) for each in own])
         h = min(count, self.neighbours or max(2, round(count / k)))
         x, rows = task.rules.ranks(x), task.rules.ranks(rows)
         pairs = self._between(x, rows, away, task.is_category, h, k)
@@ -294,26 +299,60 @@ def implausibility(task: Task, finds: Finds) -> Row:
     result = np.empty(len(finds.rows))
     if not len(result):
         return result
-    # Features that may not change are as far from a known instance as x's: only the rest differs per find.
-    distance, frozen = task.measure, task.rules.frozen
-    free, kept = distance.over(np.flatnonzero(~frozen)), distance.over(np.flatnonzero(frozen))
-    known = task.learned("reference", lambda: task.known.sample(task.rng(), REFERENCE).rows)
-    known_free, known_kept = task.learned(
-        ("embedded reference", task.costs_key), lambda: (free.embed(known), kept.embed(known))
-    )
-    x_free, away_kept = free.embed(task.x), kept.measure(kept.embed(task.x), known_kept)
-    away = distance.joined(free.measure(x_free, known_free), away_kept)
-
-    def least(indices: Indices, measured: Measuring, beyond: Rows) -> Row:
-        away = measured(free.embed(finds.rows[indices]))
-        return np.asarray(distance.joined(away, beyond).min(axis=0))
-
-    for instance, around in enumerate(nearest(away, NEAR)):
-        measured = free.near(known_free.take(around), x_free.take(np.array([instance])))
-        indices = finds.indices(instance)
-        work = partial(least, measured=measured, beyond=away_kept[instance, around, None])
-        result[indices] = in_blocks(task.x.shape[1], work, indices)
+    near, width = task.here("near", lambda: _Near.of(task)), task.x.shape[1]
+    for instance, (start, stop) in enumerate(pairwise(finds.starts.tolist())):
+        if start != stop:
+            result[start:stop] = in_blocks(width, near.least(instance), finds.rows[start:stop])
     return result
+
+
+@dataclass(frozen=True)
+class _Near:
+    """The known instances near each x; finds of several rounds and settings are measured against them.
+
+    Features that may not change are as far from a known instance as x's: only the rest differs per find.
+    """
+
+    distance: Distance  # over all features
+    free: Distance  # over those that may change
+    x: Embedded
+    known: Embedded
+    around: list[Indices]  # the known instances near each x; of those equal in these features, the nearest
+    kept: list[Row]  # how far each of them is in features that may not change
+
+    @classmethod
+    def of(cls, task: Task) -> _Near:
+        """Find the known instances near each x of a task, in a sample of them."""
+        distance, frozen = task.measure, task.rules.frozen
+        free, kept = distance.over(np.flatnonzero(~frozen)), distance.over(np.flatnonzero(frozen))
+        rows = task.learned("reference", lambda: task.known.sample(task.rng(), REFERENCE).rows)
+        known_free, known_kept = task.learned(
+            ("embedded reference", task.costs_key), lambda: (free.embed(rows), kept.embed(rows))
+        )
+        x, away_kept = free.embed(task.x), kept.measure(kept.embed(task.x), known_kept)
+        away = distance.joined(free.measure(x, known_free), away_kept)
+        around = nearest(away, NEAR)
+        instance = np.repeat(np.arange(len(task)), around.shape[1])
+        kept_away = np.take_along_axis(away_kept, around, 1).ravel()
+        # Many are equal in what may change: of those, only the nearest in the rest counts.
+        near = rows.take(around.ravel(), axis=0).compress(~frozen, axis=1)
+        _, same = distinct(near, instance, np.arange(len(near)))
+        first = np.sort(cheapest_of_each(kept_away, same, 1))
+        ends = np.searchsorted(instance[first], np.arange(1, len(task)))
+        places, aways = np.split(around.ravel()[first], ends), np.split(kept_away[first], ends)
+        return cls(distance, free, x, known_free, places, aways)
+
+    def least(self, instance: int) -> Callable[[Rows], Row]:
+        """Make what measures how far finds of an instance are from the nearest of its known ones."""
+        measured = self.free.near(
+            self.known.take(self.around[instance]), self.x.part(slice(instance, instance + 1))
+        )
+        beyond = self.kept[instance][:, None]
+
+        def least(rows: Rows) -> Row:
+            return np.asarray(self.distance.joined(measured(self.free.embed(rows)), beyond).min(axis=0))
+
+        return least
 
 
 BALANCED = Selection()
