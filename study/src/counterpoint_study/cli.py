@@ -102,7 +102,9 @@ def _add_plan(parser: argparse.ArgumentParser, sets: str, folder: Path) -> None:
     parser.add_argument("--black-boxes", nargs="+", metavar="KIND", help="such as network")
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help="such as Counterpoint CEM")
     parser.add_argument("-k", dest="ks", nargs="+", type=int, metavar="K")
-    parser.add_argument("--instances", type=int, help="test instances per data set (6; full: 100)")
+    parser.add_argument(
+        "--instances", type=int, help="test instances per data set (tables 6, others 3; full: 100)"
+    )
     parser.add_argument(
         "--limit",
         type=float,

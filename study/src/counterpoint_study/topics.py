@@ -111,7 +111,7 @@ def _on_signals(name: str, sets: tuple[str, ...], methods: Mapping[str, Method])
         methods=methods,
         ks=(1, 5),
         full_ks=(1, 5, 10, 15),
-        instances=6,
+        instances=3,
         refits=0,
         limits=Limits(instance=30.0, cell=10.0),
         full_limits=Limits(instance=60.0),
