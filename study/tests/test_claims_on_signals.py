@@ -147,8 +147,8 @@ def test_tables_have_no_gallery(tmp_path: Path) -> None:
 
 
 def test_ours_are_asked_for_each_k_and_peers_with_one_answer_once() -> None:
-    plan = replace(Plan.small("series"), sets=("power",), methods=("Counterpoint K4", "CEM"))
+    plan = replace(Plan.small("series"), sets=("power",), methods=("Counterpoint K4", "CEM"), ks=(1, 5))
     assert [(job.method, job.k) for job in plan.jobs()] == [
-        *(("Counterpoint K4", k) for k in (1, 5, 10, 15)),
+        *(("Counterpoint K4", k) for k in (1, 5)),
         ("CEM", 1),
     ]

@@ -250,3 +250,29 @@ def test_every_peer_has_its_files():
     assert {"peer_nice.py", "bench.txt", "bench-nodeps.txt", "rows.py"} <= {
         path.name for path in PEERS["NICE"].files
     }
+
+
+# -- those alike ---
+
+
+def test_each_instance_is_followed_by_the_one_alike_in_the_same_process():
+    found = run("by age", people(25, 45), alike=people(26, 46))
+    alone = run("by age", people(26, 46))
+    assert [each.tolist() for each in found.near_answers] == [each.tolist() for each in alone.answers]
+    assert [table["age"].item() for table in found.near_tables] == [26, 46]
+
+
+def test_one_alike_is_asked_about_only_where_there_is_an_answer():
+    found = run("by age", people(TROUBLES["raises"], 25, TROUBLES["no answer"]), alike=people(26, 27, 28))
+    assert [len(each) for each in found.near_answers] == [0, 1, 0]
+    assert [len(each) for each in found.answers] == [0, 1, 0]
+
+
+def test_seconds_for_those_alike_count_but_none_is_left_out_for_them():
+    found = run("slow", people(*range(25, 45)), alike=people(*range(25, 45)), budget=0.5)
+    assert [len(found.answers), len(found.near_answers[0])] == [1, 1]
+
+
+def test_there_must_be_one_alike_for_each():
+    with pytest.raises(ValueError, match="alike must have one instance for each of X, 2, got 1"):
+        run("by age", people(25, 26), alike=people(25))

@@ -7,7 +7,7 @@ import pytest
 from counterpoint_study.models.dense import DenseNetwork
 from counterpoint_study.peers.coding import Codebook
 from counterpoint_study.peers.oracle import Oracle
-from counterpoint_study.peers.worker import peer_ceml, peer_dice_gradient
+from counterpoint_study.peers.worker import peer_alibi, peer_ceml, peer_dice_gradient
 from counterpoint_study.peers.worker.onehot import ScaledOneHot
 from counterpoint_study.peers.worker.rebuilt import check_rebuilt, rebuilt_layers, torch_layers
 from counterpoint_study.peers.worker.rows import Rows
@@ -138,7 +138,7 @@ def test_dice_gradient_refuses_three_classes():
         peer_dice_gradient.setup(make_task(classes=3))
 
 
-@pytest.mark.parametrize("peer", [peer_dice_gradient, peer_ceml])
+@pytest.mark.parametrize("peer", [peer_alibi, peer_ceml, peer_dice_gradient])
 def test_what_must_differentiate_refuses_a_model_without_gradients(peer):
     with pytest.raises(NotImplementedError):
         peer.setup(make_task(blueprint=False))

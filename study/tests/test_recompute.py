@@ -153,6 +153,9 @@ def test_the_size_of_x_is_a_figure(
     assert sorted(results["share"].unique()) == [0.2, 1.0]
     table = pd.read_csv(tmp_path / "tables" / "size_of_x.csv")
     assert sorted(table[PERCENT].unique()) == [20, 100]
+    said = (tmp_path / "tables" / "size_runs.md").read_text("utf-8")
+    assert said.startswith("`counterpoint ")
+    assert f"{results['instance'].nunique()} instances of each data set" in said  # not so many for each share
     near = table[table["method"] == "BCE-N"].set_index(PERCENT)["dis_dist"]
     assert near[20] > near[100]  # fewer known instances, farther neighbours
     (figure,) = recompute([tmp_path / "results.parquet"], tmp_path / "again")

@@ -168,6 +168,14 @@ def test_a_peer_with_one_answer_is_run_once() -> None:
     ]
 
 
+def test_long_runs_come_first() -> None:
+    plan = replace(TABLES, methods=("BCE-N", "NICE", "DiCE random"), ks=(1, 5))
+    order = [(job.method, job.k) for job in runner.in_order(plan)]
+    assert order[0] == ("DiCE random", 5)
+    assert {method for method, _ in order[:3]} == {"NICE", "DiCE random"}
+    assert order[3:] == [("BCE-N", 5), ("BCE-N", 1)]
+
+
 def test_the_full_plan_has_the_papers_size() -> None:
     plan = Plan.full("tables")
     assert (len(plan.ks), max(plan.ks), plan.instances) == (12, 20, 100)

@@ -91,6 +91,18 @@ def test_a_refit_is_trained_once(learners: list[Learner]) -> None:
     assert len(learners) == 3
 
 
+def test_refits_are_read_once(learners: list[Learner], monkeypatch: pytest.MonkeyPatch) -> None:
+    again = Refits(credit(), FOREST, seed=4, count=2)
+    first = list(again)
+    monkeypatch.setattr(models, "kept", None)  # nothing is read any more
+    assert all(one is other for one, other in zip(first, again, strict=True))
+
+
+def test_some_refits_can_be_trained_elsewhere(learners: list[Learner]) -> None:
+    Refits(credit(), FOREST, seed=4, count=3).train([1])
+    assert [each.seed for each in learners] == [6]
+
+
 @pytest.mark.parametrize(
     ("kind", "settings"),
     [("forest", FOREST), ("network", {"hidden": [8], "epochs": 10, "learning_rate": 0.01})],

@@ -102,15 +102,18 @@ def _add_plan(parser: argparse.ArgumentParser, sets: str, folder: Path) -> None:
     parser.add_argument("--black-boxes", nargs="+", metavar="KIND", help="such as network")
     parser.add_argument("--methods", nargs="+", metavar="METHOD", help="such as Counterpoint CEM")
     parser.add_argument("-k", dest="ks", nargs="+", type=int, metavar="K")
-    parser.add_argument("--instances", type=int, help="test instances per data set (20; full: 100)")
     parser.add_argument(
-        "--limit", type=float, help="seconds that a peer has per instance (tables 30, others 60)"
+        "--instances", type=int, help="test instances per data set (tables 6, others 3; full: 100)"
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        help="seconds that a peer has per instance (tables 20, others 30; full: 30 and 60)",
     )
     parser.add_argument(
         "--cell-limit",
         type=float,
-        help="seconds after which a peer starts no further instance of a cell (tables 45, others 120; "
-        "full: none)",
+        help="seconds after which a peer starts no further instance of a cell (10; full: none)",
     )
     parser.add_argument("--seed", type=int)
     parser.add_argument("--cores", type=int, help="how many cells run at the same time (all cores)")

@@ -34,7 +34,7 @@ TEXTS = (
         "mean_ranks",
         "mean_ranks_limited",
     ),
-    *("cells", "size_of_x"),
+    *("cells", "size_of_x", "size_runs"),
 )
 """The names of all tables and sentences."""
 

@@ -84,7 +84,7 @@ class Plan:
     def small(cls, topic: str) -> Self:
         """Make a plan of everyone on everything, with a few instances and k, and little time a cell."""
         about = TOPICS[topic]
-        return cls._of(about, about.ks, 20, about.limits)
+        return cls._of(about, about.ks, about.instances, about.limits)
 
     @classmethod
     def full(cls, topic: str) -> Self:

@@ -14,7 +14,7 @@ import pandas as pd
 from counterpoint_study import published
 from counterpoint_study.findings.seeds import judged, pooled
 from counterpoint_study.findings.size import PERCENT, by_size, size_table
-from counterpoint_study.page import figures, markdown, page
+from counterpoint_study.page import figures, markdown, page, verdicts
 from counterpoint_study.page.lines import lines
 from counterpoint_study.topics import TOPICS
 
@@ -53,5 +53,8 @@ def _page(results: pd.DataFrame, folder: Path) -> Path:
 def size_of_x(results: pd.DataFrame, folder: Path) -> Path:
     """Write the figure and the table on the size of X."""
     markdown.save_tables({"size_of_x": size_table(results)}, folder / "tables")
+    said = verdicts.runs(results[results["share"] == results["share"].max()], _topic(results))
+    command = f"`{results.attrs['command']}`. " if results.attrs.get("command") else ""
+    markdown.save_texts({"size_runs": command + said}, folder / "tables")
     figures.save(lines(by_size(results), along=PERCENT), folder / "figures", "size_of_x")
     return folder / "figures" / "size_of_x.png"

@@ -9,7 +9,8 @@ import platform
 import random
 import sys
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import version
@@ -57,47 +58,72 @@ def run(
     notes
         What else the file is to say, such as the command: whoever reads it needs nothing but the file.
     """
-    _train_all(plan)
-    jobs = plan.jobs()
-    # In a mixed order, so that slow and quick cells alternate and the time left can be told.
-    random.Random(0).shuffle(jobs)
-    # Named before any is run: what is edited meanwhile is not the code that runs.
-    _work(plan, {job: path_of(plan, folder, job) for job in jobs}, cores or os.cpu_count() or 1)
+    with _processes(cores or os.cpu_count() or 1) as pool:
+        _train_all(plan, pool)
+        # Named before any is run: what is edited meanwhile is not the code that runs.
+        _work(plan, {job: path_of(plan, folder, job) for job in in_order(plan)}, pool)
     results = collect(plan, folder)
     results.attrs |= notes
     results.to_parquet(folder / "results.parquet", index=False)
     return results
 
 
-def _train_all(plan: Plan) -> None:
-    """Train all black boxes, their refits and codecs first: they are kept, and the cells find them."""
-    pairs = [(name, kind) for name in plan.sets for kind in plan.black_boxes]
-    for name, kind in tqdm(pairs, desc="black boxes", file=sys.stderr, leave=False):
-        scene = scene_of(plan, name, kind)
-        if isinstance(scene.trained, Trained):
-            refits_of(plan, scene.trained).train()
-        for method in plan.methods:
-            plan.about.methods[method].prepare(scene, plan.seed)
+def in_order(plan: Plan) -> list[Job]:
+    """Order the runs so that no long one is left at the end, when other cores have nothing to do any more.
+
+    Peers come first, as they may take all of their time, and then runs for more counterfactuals.
+    """
+    jobs = plan.jobs()
+    # Otherwise in a mixed order, so that the time left can be told.
+    random.Random(0).shuffle(jobs)
+    return sorted(jobs, key=lambda job: (isinstance(plan.about.methods[job.method], Own), -job.k))
 
 
-def _work(plan: Plan, paths: Mapping[Job, Path], cores: int) -> None:
-    # One thread a cell, so that cells side by side do not take each other's time.
+@contextmanager
+def _processes(cores: int) -> Iterator[ProcessPoolExecutor]:
+    """Make processes with one thread each, so that cells side by side do not take each other's time."""
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
         # Spawned, because a fork would copy the threads' locks of torch in whatever state they are.
-        with (
-            ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool,
-            tqdm(total=len(paths), desc="cells", file=sys.stderr, smoothing=0.05) as bar,
-        ):
-            futures = {pool.submit(work, plan, job, path): job for job, path in paths.items()}
-            for future in as_completed(futures):
-                future.result()
-                bar.set_postfix_str(str(futures[future]))
-                bar.update()
+        with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
+            yield pool
     finally:
         for name, value in before.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def _train_all(plan: Plan, pool: ProcessPoolExecutor) -> None:
+    """Train all black boxes and codecs, then all refits: they are kept, and the cells find them."""
+    pairs = [(name, kind) for name in plan.sets for kind in plan.black_boxes]
+    _finish({pool.submit(_prepare, plan, *pair): " ".join(pair) for pair in pairs}, "black boxes")
+    turns = [(*pair, turn) for pair in pairs for turn in range(plan.refits)]
+    _finish({pool.submit(_refit, plan, *each): " ".join(each[:2]) for each in turns}, "refits")
+
+
+def _prepare(plan: Plan, name: str, kind: str) -> None:
+    scene = scene_of(plan, name, kind)
+    for method in plan.methods:
+        plan.about.methods[method].prepare(scene, plan.seed)
+
+
+def _refit(plan: Plan, name: str, kind: str, turn: int) -> None:
+    scene = scene_of(plan, name, kind)
+    assert isinstance(scene.trained, Trained)
+    refits_of(plan, scene.trained).train([turn])
+
+
+def _work(plan: Plan, paths: Mapping[Job, Path], pool: ProcessPoolExecutor) -> None:
+    _finish({pool.submit(work, plan, job, path): str(job) for job, path in paths.items()}, "cells")
+
+
+def _finish(futures: Mapping[Future[None], str], what: str) -> None:
+    """Wait for all, and show how many are done and which was the last."""
+    with tqdm(total=len(futures), desc=what, file=sys.stderr, smoothing=0.05, leave=what == "cells") as bar:
+        for future in as_completed(futures):
+            future.result()
+            bar.set_postfix_str(futures[future])
+            bar.update()
 
 
 def work(plan: Plan, job: Job, path: Path) -> None:

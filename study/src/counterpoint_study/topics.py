@@ -39,6 +39,8 @@ class Topic:
         Everyone who is compared.
     ks, full_ks
         How many counterfactuals are asked for, in a small study and in one of the paper's size.
+    instances
+        How many test instances are explained in a small study.
     refits
         How often each black box is trained again, to measure survival; 0 where that is not measured.
     limits, full_limits
@@ -63,6 +65,7 @@ class Topic:
     methods: Mapping[str, Method]
     ks: tuple[int, ...]
     full_ks: tuple[int, ...]
+    instances: int
     refits: int
     limits: Limits
     full_limits: Limits
@@ -81,10 +84,11 @@ _ON_TABLES = Topic(
     sets=TABLES,
     black_boxes=KINDS,
     methods=METHODS,
-    ks=(1, 5, 10),
+    ks=(1, 5),
     full_ks=(1, 2, 3, 4, 5, 8, 10, 12, 14, 16, 18, 20),
+    instances=6,
     refits=REFITS,
-    limits=Limits(instance=30.0, cell=45.0),
+    limits=Limits(instance=20.0, cell=10.0),
     full_limits=Limits(instance=30.0),
     metrics=tuple(NAMES),
     distance="the mean difference of numbers in median absolute deviations, plus the share of categories "
@@ -105,10 +109,11 @@ def _on_signals(name: str, sets: tuple[str, ...], methods: Mapping[str, Method])
         sets=sets,
         black_boxes=("network",),
         methods=methods,
-        ks=(1, 5, 10, 15),
+        ks=(1, 5),
         full_ks=(1, 5, 10, 15),
+        instances=3,
         refits=0,
-        limits=Limits(instance=60.0, cell=120.0),
+        limits=Limits(instance=30.0, cell=10.0),
         full_limits=Limits(instance=60.0),
         metrics=ON_SIGNALS,
         distance="the Euclidean distance over all cells",

@@ -48,11 +48,13 @@ class OwnOnSignals(Own):
 class TheirsOnSignals(Theirs):
     """A peer's method, on arrays. It is given the same known instances as our own."""
 
-    def instances(self, answered: Any) -> list[Instances]:
-        """Read what the peer answered."""
-        return list(answered.signals)
+    def instances(self, answered: Any) -> tuple[list[Instances], list[Instances]]:
+        """Read the answers for the instances, and for those alike."""
+        return list(answered.signals), list(answered.near_signals)
 
-    def explain(self, scene: Any, X: Signals, k: int, limits: Limits, seed: int) -> Any:
+    def explain(
+        self, scene: Any, X: Signals, k: int, limits: Limits, seed: int, alike: Signals | None = None
+    ) -> Any:
         """Have the peer explain instances."""
         return run_peer_on_signals(
             self.peer,
@@ -61,6 +63,7 @@ class TheirsOnSignals(Theirs):
             scene.labels,
             X,
             k=k,
+            alike=alike,
             seed=seed,
             time_limit=limits.instance,
             budget=limits.cell,

@@ -112,27 +112,26 @@ class Theirs:
         """Do nothing: a peer sets itself up in its own process."""
 
     def run(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
-        """Explain one instance after another, and then those alike the ones that it had an answer to."""
-        first = self.answer(scene, k, limits, seed)
-        answered = np.flatnonzero([len(answer) > 0 for answer in first.answers])
-        alike: list[Instances] = [scene.X[:0]] * len(first.answers)
-        if len(answered):
-            second = self.explain(scene, scene.take(scene.alike, answered), k, limits, seed)
-            for index, answer in zip(answered, self.instances(second), strict=False):
-                alike[index] = answer
-        return replace(first, alike=alike)
+        """Explain one instance after another, each with the one alike it."""
+        return self.as_run(self.explain(scene, scene.X, k, limits, seed, scene.alike))
 
     def answer(self, scene: Scene, k: int, limits: Limits, seed: int) -> Run:
         """Explain one instance after another, without those alike."""
-        run = self.explain(scene, scene.X, k, limits, seed)
-        costs = zip(run.wall_seconds, run.cpu_seconds, run.calls, run.rows, run.errors, strict=True)
-        return Run(self.instances(run), [], [Cost(*cost) for cost in costs])
+        return self.as_run(self.explain(scene, scene.X, k, limits, seed))
 
-    def instances(self, answered: Any) -> list[Instances]:
-        """Read what the peer answered."""
-        return list(answered.tables)
+    def as_run(self, answered: Any) -> Run:
+        """Read what the peer answered, and what it cost."""
+        seconds = (answered.wall_seconds, answered.cpu_seconds)
+        costs = zip(*seconds, answered.calls, answered.rows, answered.errors, strict=True)
+        return Run(*self.instances(answered), [Cost(*cost) for cost in costs])
 
-    def explain(self, scene: Any, X: Instances, k: int, limits: Limits, seed: int) -> Any:
+    def instances(self, answered: Any) -> tuple[list[Instances], list[Instances]]:
+        """Read the answers for the instances, and for those alike."""
+        return list(answered.tables), list(answered.near_tables)
+
+    def explain(
+        self, scene: Any, X: Instances, k: int, limits: Limits, seed: int, alike: Instances | None = None
+    ) -> Any:
         """Have the peer explain instances."""
         data = scene.trained.data
         return run_peer(
@@ -144,6 +143,7 @@ class Theirs:
             k=k,
             immutable=data.immutable,
             categorical=data.categorical,
+            alike=alike,
             seed=seed,
             time_limit=limits.instance,
             budget=limits.cell,

@@ -19,7 +19,7 @@ RUNS = {
     "overall": "all runs",
     "limited": "the runs of methods that cannot explain every black box",
     "plotted": "the metrics that the paper plots",
-    "quantiles": "all runs, by the second distance",
+    "quantiles": "all runs by the second distance",
 }
 """What each standing is over, in words."""
 
@@ -46,10 +46,8 @@ def headline(found: Claims) -> str:
     """Say in a short list what may be claimed, and what may not."""
     lines = []
     if found.overall:
-        first = found.overall[0]
-        lines.append(f"**{found.headline}**: {_verdict(found.wins)}. {_sentence(_standing(first))}")
-        others = [_sentence(_standing(each)) for each in found.overall[1:]]
-        lines[-1] = " ".join([lines[-1], *others])
+        measured = [_sentence(_standing(each)) for each in found.overall]
+        lines.append(" ".join([f"**{rank_in_words(found)}.**", *measured]))
     if found.paper:
         own = f"{found.paper.test.rank(PAPER):.2f}"
         best = found.paper.test.methods[0]
@@ -58,18 +56,26 @@ def headline(found: Claims) -> str:
             f"**{PAPER}**, the paper's method, has the mean rank {own} when ours is left out; {place}."
         )
     if found.packages:
-        good = [match for match in found.packages if match.holds]
-        share = f"{100 * ENOUGH:.0f} %"
-        lines.append(
-            f"**One setting that is at least as good on all {_count(len(METRICS))} metrics at once** exists "
-            f"for {len(good)} of the {len(found.packages)} packages that find at least {share} of what is "
-            "wanted"
-            + "".join(f"{': ' if match is good[0] else ', '}{_beside(match)}" for match in good)
-            + "."
-        )
+        lines.append(_settings(found.packages))
     if found.leads:
         lines.append(_leads(found.leads))
     return "".join(f"- {line}\n" for line in lines)
+
+
+def rank_in_words(found: Claims) -> str:
+    """Say what may be said of our default's rank: what is claimed, or how far from it the truth is."""
+    first, *others = found.overall
+    if found.wins:
+        return found.headline
+    if not first.first:
+        better = _better(first)
+        have = "have better mean ranks" if len(better) > 1 else "has a better mean rank"
+        sure = ", though not significantly" if first.tied_first else ""
+        return f"{first.ours} is not first: over {RUNS[first.runs]}, {_listed(better)} {have}{sure}"
+    best = f"{first.ours} has the best mean rank over {RUNS[first.runs]}"
+    if lost := [each for each in others if not each.first]:
+        return f"{best}, but not over {_listed([RUNS[each.runs] for each in lost])}"
+    return f"{best}, but it is not significantly better than {_listed(first.not_beaten)}"
 
 
 def paper_and_ours(found: Claims) -> str:
@@ -149,15 +155,44 @@ def _machine(results: pd.DataFrame) -> str:
 
 
 def _standing(each: Standing) -> str:
-    own = f"{each.test.rank(each.ours):.2f}"
-    others = [name for name in each.test.methods if name != each.ours]
-    place = "first" if each.first else f"behind {each.test.methods[0]} ({each.test.mean_ranks[0]:.2f})"
-    next_ = f", the next is {others[0]} ({each.test.rank(others[0]):.2f})" if each.first else ""
-    close = f"; not significantly better than {_listed(each.not_beaten)}" if each.not_beaten else ""
+    rank, better = each.test.rank, _better(each)
+    if better:
+        listed = _listed([f"{name} ({rank(name):.2f})" for name in better])
+        place = f"behind {listed}{_by_how_much(each, better)}"
+    else:
+        after = next(name for name in each.test.methods if name != each.ours)
+        place = f"first, the next is {after} ({rank(after):.2f})"
+    close = [name for name in each.not_beaten if name not in better]
+    tied = f"; not significantly better than {_listed(close)}" if close else ""
     return (
-        f"over {RUNS[each.runs]} ({each.test.runs}), mean rank {own} among {len(each.test.methods)} methods: "
-        f"{place}{next_}{close}"
+        f"over {RUNS[each.runs]} ({each.test.runs}), mean rank {rank(each.ours):.2f} among "
+        f"{len(each.test.methods)} methods: {place}{tied}"
     )
+
+
+def _by_how_much(each: Standing, better: Sequence[str]) -> str:
+    """Say whether those with a better mean rank differ from ours."""
+    apart = [name for name in better if not each.test.alike(each.ours, name)]
+    if len(apart) in (0, len(better)):
+        return ", significantly" if apart else ", not significantly"
+    return f", of which {_listed(apart)} {'is' if len(apart) == 1 else 'are'} significantly better"
+
+
+def _better(each: Standing) -> list[str]:
+    """Name the methods with a better mean rank, the best first."""
+    return [] if each.first else list(each.test.methods[: each.test.methods.index(each.ours)])
+
+
+def _settings(packages: Sequence[Match]) -> str:
+    """Say beside which packages one setting is at least as good on every metric."""
+    good = [match for match in packages if match.holds]
+    metrics, share = f"all {_count(len(METRICS))} metrics", f"{100 * ENOUGH:.0f} %"
+    which = "package that finds" if len(packages) == 1 else "packages that find"
+    wanted = f"of the {_count(len(packages))} {which} at least {share} of what is wanted"
+    if not good:
+        return f"**No setting is at least as good on {metrics} at once** as one {wanted}."
+    listed = ", ".join(_beside(match) for match in good)
+    return f"**One setting is at least as good on {metrics} at once** as {len(good)} {wanted}: {listed}."
 
 
 def _as_good_as(match: Match) -> str:
@@ -194,8 +229,11 @@ def _leads(leads: Sequence[Standing]) -> str:
         "behind on": [each.runs for each in leads if not each.tied_first],
     }
     parts = [f"{title} {_listed(names)}" for title, names in groups.items() if names]
-    names = _listed([each.runs for each in leads])
-    return f"**First, or tied with the first** (a weak claim), of {names}: {'; '.join(parts)}."
+    tied = [each for each in leads if each.tied_first]
+    return (
+        f"**By single metrics, first or tied with the first on {len(tied)} of {len(leads)}** (a weak claim): "
+        f"{'; '.join(parts)}."
+    )
 
 
 def _verdict(holds: bool) -> str:

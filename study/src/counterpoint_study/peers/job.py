@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,20 @@ class Job:
     immutable: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
 
-    def write(self, folder: Path, oracle: Oracle, X_train: Any, y_train: ArrayLike, X: Any) -> None:
-        """Write ``job.json``, ``arrays.npz`` and, if the model has one, its blueprint."""
+    def write(
+        self, folder: Path, oracle: Oracle, X_train: Any, y_train: ArrayLike, asked: Sequence[Any]
+    ) -> None:
+        """Write ``job.json``, ``arrays.npz`` and, if the model has one, its blueprint.
+
+        The instances are those that are asked about, one part after the other.
+        """
         self._write_terms(folder, oracle)
         codebook = oracle.codebook
         np.savez(
             folder / "arrays.npz",
             train=codebook.encode(X_train),
             labels=oracle.numbers(y_train),
-            instances=codebook.encode(X),
+            instances=np.concatenate([codebook.encode(X) for X in asked]),
         )
         if hasattr(oracle.model, "blueprint"):
             oracle.model.blueprint().save(folder / codebook.network_file)

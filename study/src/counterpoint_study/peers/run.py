@@ -31,6 +31,8 @@ class Answered:
         As asked.
     outcomes
         What became of each instance.
+    near
+        What became of the one alike each of them; None where there is none, or none was asked.
     setup_seconds
         CPU time to import and set up the peer, once for all instances.
     """
@@ -38,12 +40,22 @@ class Answered:
     name: str
     k: int
     outcomes: Sequence[Outcome] = field(repr=False)
+    near: Sequence[Outcome | None] = field(repr=False)
     setup_seconds: float
 
     @property
     def answers(self) -> list[Codes]:
         """At most k counterfactuals an instance as rows of codes; none where the peer found none."""
         return [each.answers for each in self.outcomes]
+
+    @property
+    def near_answers(self) -> list[Codes]:
+        """The same for the instances alike; none where the instance itself has none."""
+        return [own.answers[:0] if each is None else each.answers for own, each in self._pairs]
+
+    @property
+    def _pairs(self) -> list[tuple[Outcome, Outcome | None]]:
+        return list(zip(self.outcomes, self.near, strict=True))
 
     @property
     def wall_seconds(self) -> list[float]:
@@ -72,15 +84,28 @@ class Answered:
 
 
 def carried_out(
-    job: Job, oracle: Oracle, X_train: Any, y_train: ArrayLike, X: Any, budget: float | None
-) -> tuple[list[Outcome], float]:
-    """Have a peer explain the instances; return what became of each, and the CPU seconds of the set-up."""
+    job: Job, oracle: Oracle, X_train: Any, y_train: ArrayLike, asked: Sequence[Any], budget: float | None
+) -> tuple[list[Outcome], list[Outcome | None], float]:
+    """Have a peer explain instances, and those alike if these are the second of what is asked.
+
+    Returns what became of each, of the one alike it, and the CPU seconds of the set-up. One process does
+    both: to set a peer up takes longer than many an answer.
+    """
     with tempfile.TemporaryDirectory(prefix="peer-") as name_of_folder:
         folder = Path(name_of_folder)
-        job.write(folder, oracle, X_train, y_train, X)
+        job.write(folder, oracle, X_train, y_train, asked)
         workers = Workers(job.peer, folder, oracle, job.time_limit)
-        outcomes = workers.explain(len(X), np.inf if budget is None else budget)
-    return outcomes, workers.setup_seconds
+        seconds = np.inf if budget is None else budget
+        outcomes, near = workers.explain(len(asked[0]), seconds, alike=len(asked) > 1)
+    return outcomes, near, workers.setup_seconds
+
+
+def _asked(X: Any, alike: Any) -> list[Any]:
+    if alike is None:
+        return [X]
+    if len(alike) != len(X):
+        raise ValueError(f"alike must have one instance for each of X, {len(X)}, got {len(alike)}.")
+    return [X, alike]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +129,11 @@ class PeerRun(Answered):
         """
         return [self.codebook.decode(each) for each in self.answers]
 
+    @property
+    def near_tables(self) -> list[pd.DataFrame]:
+        """The answers for the instances alike, likewise."""
+        return [self.codebook.decode(each) for each in self.near_answers]
+
 
 def run_peer(
     name: str | Peer,
@@ -115,6 +145,7 @@ def run_peer(
     k: int,
     immutable: Sequence[str],
     categorical: Sequence[str],
+    alike: pd.DataFrame | None = None,
     seed: int = 0,
     time_limit: float = 30.0,
     budget: float | None = None,
@@ -135,12 +166,16 @@ def run_peer(
         Counterfactuals asked for an instance.
     immutable, categorical
         Names of columns. The columns that are not categorical must hold numbers.
+    alike
+        One instance for each of `X`, which is explained right after it if that has an answer.
     seed
-        The instance in row i is explained with the random seed ``seed + i``.
+        The instance in row i is explained with the random seed ``seed + i``, and those alike with the seeds
+        after these.
     time_limit
         Wall seconds after which an instance is given up.
     budget
-        Wall seconds for all instances, set-up not counted, after which no further one is begun.
+        Wall seconds for all instances and those alike, set-up not counted, after which no further one is
+        begun.
 
     Raises
     ------
@@ -155,9 +190,10 @@ def run_peer(
     ValueError: There is no peer 'none' for tables. Known: DiCE random, ...
     """
     job = Job(find_peer(name, "tables"), k, seed, time_limit, tuple(immutable), tuple(categorical))
-    codebook = Codebook.of(X_train, X, categorical)
-    outcomes, setup_seconds = carried_out(job, Oracle(model, codebook), X_train, y_train, X, budget)
-    return PeerRun(job.peer.name, k, outcomes, setup_seconds, codebook)
+    asked = _asked(X, alike)
+    codebook = Codebook.of(X_train, pd.concat(asked), categorical)
+    found = carried_out(job, Oracle(model, codebook), X_train, y_train, asked, budget)
+    return PeerRun(job.peer.name, k, *found, codebook)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +216,11 @@ class SignalRun(Answered):
         """
         return [self.shape.decode(each) for each in self.answers]
 
+    @property
+    def near_signals(self) -> list[Signals]:
+        """The answers for the instances alike, likewise."""
+        return [self.shape.decode(each) for each in self.near_answers]
+
 
 def run_peer_on_signals(
     name: str | Peer,
@@ -189,6 +230,7 @@ def run_peer_on_signals(
     X: Signals,
     *,
     k: int,
+    alike: Signals | None = None,
     seed: int = 0,
     time_limit: float = 30.0,
     budget: float | None = None,
@@ -207,12 +249,15 @@ def run_peer_on_signals(
         The instances to explain, in the same shape.
     k
         Counterfactuals asked for an instance.
+    alike
+        One instance for each of `X`, which is explained right after it if that has an answer.
     seed
-        Instance i is explained with the random seed ``seed + i``.
+        Instance i is explained with the random seed ``seed + i``, and those alike with the seeds after these.
     time_limit
         Wall seconds after which an instance is given up.
     budget
-        Wall seconds for all instances, set-up not counted, after which no further one is begun.
+        Wall seconds for all instances and those alike, set-up not counted, after which no further one is
+        begun.
 
     Raises
     ------
@@ -227,9 +272,10 @@ def run_peer_on_signals(
         ...
     ValueError: There is no peer 'NICE' for series. Known: ...
     """
-    X_train, X = np.asarray(X_train), np.asarray(X)
-    shape = Shape.of(X_train, X)
+    X_train = np.asarray(X_train)
+    asked = _asked(np.asarray(X), alike)
+    shape = Shape.of(X_train, np.concatenate(asked))
     kind: Kind = "series" if len(shape.cells) == 1 else "images"
     job = Job(find_peer(name, kind), k, seed, time_limit)
-    outcomes, setup_seconds = carried_out(job, Oracle(model, shape), X_train, y_train, X, budget)
-    return SignalRun(job.peer.name, k, outcomes, setup_seconds, shape)
+    found = carried_out(job, Oracle(model, shape), X_train, y_train, asked, budget)
+    return SignalRun(job.peer.name, k, *found, shape)

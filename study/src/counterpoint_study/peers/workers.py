@@ -217,18 +217,36 @@ class Workers:
         self._deaths = 0
         self._finished_one = False
 
-    def explain(self, count: int, budget: float) -> list[Outcome]:
-        """Explain instances until there are none left, or no seconds."""
+    def explain(
+        self, count: int, budget: float, alike: bool = False
+    ) -> tuple[list[Outcome], list[Outcome | None]]:
+        """Explain instances until there are none left, or no seconds; and those alike, if there are any.
+
+        The job's instances alike come after the `count` instances themselves. Each is explained right after
+        its own instance, if that was answered. Its seconds count too, but it is never left out for lack of
+        them: an answer whose instability is not known would count as the worst.
+        """
         outcomes: list[Outcome] = []
+        near: list[Outcome | None] = []
         try:
             while len(outcomes) < count and budget > 0:
-                worker = self._ready()
-                began = time.monotonic()
-                outcomes.append(self._explain(worker, len(outcomes)))
-                budget -= time.monotonic() - began
+                place = len(outcomes)
+                outcome, seconds = self._timed(place)
+                outcomes.append(outcome)
+                budget -= seconds
+                near.append(None)
+                if alike and len(outcome.answers):
+                    near[place], seconds = self._timed(count + place)
+                    budget -= seconds
         finally:
             self._dismiss()
-        return outcomes
+        return outcomes, near
+
+    def _timed(self, instance: int) -> tuple[Outcome, float]:
+        """Explain one instance; the seconds are without the set-up of a worker."""
+        worker = self._ready()
+        began = time.monotonic()
+        return self._explain(worker, instance), time.monotonic() - began
 
     def _ready(self) -> Worker:
         """Take the worker there is, or a new one."""

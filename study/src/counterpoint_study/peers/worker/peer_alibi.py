@@ -1,7 +1,8 @@
 """Alibi's three searches by gradient: CEM, CEGP (guided by prototypes) and WACH (Wachter and others).
 
-Each gives one answer whatever k is. On the network they take its exact gradients; on any other model they
-estimate gradients from thousands of questions, which mostly takes longer than there is time.
+Each gives one answer whatever k is. On the network they take its exact gradients. On any other model they
+would estimate gradients from tens of thousands of questions, which takes longer than there is time, so they
+are not asked about forests.
 
 All features go in as numbers. CEM and WACH take each category's column for a number of its own, and the
 category with the largest is taken for the answer; CEGP is told which columns make a category. All three take
@@ -33,9 +34,16 @@ from .task import Explain, Task
 
 Found = NDArray[np.floating] | None
 
+NO_FOREST = (
+    "alibi estimates a forest's gradients from tens of thousands of questions: on german an instance takes "
+    "more than 20 s"
+)
+
 
 def setup(task: Task) -> Explain:
     """Prepare one of the three."""
+    if task.blueprint is None:
+        raise NotImplementedError(NO_FOREST)
     return METHODS[task.job["method"]](task, _tensorflow())
 
 
@@ -173,9 +181,8 @@ def _on_lines(explainer: Any, space: ScaledOneHot, row: Floats) -> Floats:
 
 
 def _model(task: Task, space: ScaledOneHot, tf: Any) -> Any:
-    """Return the network in Keras, or a function that asks the black box."""
-    if task.blueprint is None:
-        return _asking(task, space)
+    """Return the network in Keras."""
+    assert task.blueprint is not None
     *inner, last = rebuilt_layers(task.blueprint, space)
     network = tf.keras.Sequential([tf.keras.layers.InputLayer(space.width)])
     for (weights, biases), activation in [*((layer, "relu") for layer in inner), (last, "softmax")]:
@@ -184,16 +191,6 @@ def _model(task: Task, space: ScaledOneHot, tf: Any) -> Any:
         layer.set_weights([weights, biases])
     check_rebuilt(task, space, network.predict)
     return network
-
-
-def _asking(task: Task, space: ScaledOneHot) -> Callable[[NDArray[np.floating]], Floats]:
-    def predict_proba(encoded: NDArray[np.floating]) -> Floats:
-        with task.model.bridge():
-            # Fractions stay: with whole numbers only, there would be no gradient to estimate.
-            codes = space.decode(encoded)
-        return task.model.predict_proba(codes)
-
-    return predict_proba
 
 
 def _tensorflow() -> Any:
