@@ -309,12 +309,13 @@ class Ensemble(Explainer):
 
         Settling makes some equal, so there are twice as many. Those with many changes often lose a few.
         """
-        count = task.affordable((task.k + 3) * (turn + 2), least=task.k)
+        count = task.affordable((task.k + 3) * 2 * (turn + 1), least=task.k)
         traits = Traits(task, finds)
-        chosen = [*self.selection.select(task, finds, count, traits)]
+        chosen = np.concatenate(self.selection.select(task, finds, count, traits))
         if task.k > 1:
-            chosen += self.selection.with_fewest_changes.select(task, finds, count, traits)
-        return finds.take(np.unique(np.concatenate(chosen)))
+            few = self.selection.with_fewest_changes
+            chosen = np.union1d(chosen, few.shortlist(task, finds, count, traits))
+        return finds.take(np.sort(chosen))
 
     def _settled(self, task: Task, pool: Pool, finds: Finds, rounds: int) -> Search:
         """Settle some finds, and let the pool know."""

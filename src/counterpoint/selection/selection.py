@@ -54,11 +54,11 @@ NEAREST_OF_ALL = 2e4
 UNROUNDED = 4e4
 
 # The cost of changing several features where one is enough, of each further change, and of an action that
-# holds another counterfactual's and more, as multiples of the largest price of the setting. A single change
-# that is very far or very implausible loses against several that are not.
-SEVERAL = 2.0
-FURTHER = 1.0
-NOT_MINIMAL = 4.0
+# holds another counterfactual's and more, as multiples of the price per changed feature. A single change that
+# is very far or very implausible loses against several that are not.
+SEVERAL = 8.0
+FURTHER = 4.0
+NOT_MINIMAL = 16.0
 
 # The cost of a pair of categories that no known instance has: more than that of a repeated action.
 NEVER_SEEN = 1e10
@@ -114,7 +114,8 @@ class Selection:
         The price of being as far from the nearest known instance as the pool is on average.
     changes
         The price per changed feature. If the pool changes more than eight features on average, the price is
-        reduced so that this average costs as much as eight.
+        reduced so that this average costs as much as eight. Where several answers are wanted, changing more
+        than one feature costs multiples of it.
     redundancy
         The price of lying beyond another choice, or before it: the same changes taken further, or with more
         changes added. It makes each answer a distinct action.
@@ -144,7 +145,7 @@ class Selection:
 
     distance: float = 5.0
     implausibility: float = 8.0
-    changes: float = 1.0
+    changes: float = 2.0
     redundancy: float = 0.0
     dispersion: float = 0.0
     neighbours: int | None = None
@@ -191,7 +192,7 @@ class Selection:
         prefers_few = k > 1 and not self.repeat and not self.needless
         if prefers_few:
             cost[cheapest_of_each(traits.distance, finds.instance, 1)] -= NEAREST_OF_ALL
-        considered = self._considered(cost, action, finds, k)
+        considered = self._considered(cost, action, finds, max(self.most, k))
         ends = np.searchsorted(finds.instance[considered], np.arange(1, len(task)))
         chosen = np.split(considered, ends)
         for instances in _alike(chosen, task.x.shape[1]):
@@ -205,6 +206,19 @@ class Selection:
                 chosen[instance] = chosen[instance][pick[pick >= 0]]
         return chosen
 
+    def shortlist(self, task: Task, finds: Finds, count: int, traits: Traits) -> Indices:
+        """Choose the finds that are likely to be selected, at most so many per instance.
+
+        If what lies between answers has no price, these are the cheapest of each action. That takes a small
+        part of the time of `select`.
+        """
+        if self.redundancy or self.dispersion:
+            return np.concatenate([np.empty(0, dtype=np.intp), *self.select(task, finds, count, traits)])
+        cost, further = self.costs(traits), np.maximum(traits.changes - 1, 0)
+        cost += self.changes * (SEVERAL * (further > 0) + FURTHER * further)
+        cost[cheapest_of_each(traits.distance, finds.instance, 1)] -= NEAREST_OF_ALL
+        return self._considered(cost, traits.action, finds, count)
+
     def costs(self, traits: Traits) -> Row:
         """Compute the cost of each find from distance, implausibility and number of changes."""
         instance, counts = traits.finds.instance, traits.changes
@@ -214,9 +228,8 @@ class Selection:
             cost += self.implausibility * _relative(traits.implausibility, instance)
         return np.asarray(cost + NEVER_SEEN * traits.never_seen)
 
-    def _considered(self, cost: Row, action: Indices, finds: Finds, k: int) -> Indices:
+    def _considered(self, cost: Row, action: Indices, finds: Finds, most: int) -> Indices:
         """Keep the cheapest finds of each instance, of as many actions as possible unless they may repeat."""
-        most = max(self.most, k)
         if self.repeat:
             return cheapest_of_each(cost, finds.instance, most)
         return cheapest_actions(cost, action, finds.instance, most)
@@ -227,7 +240,7 @@ class Selection:
         ways = directions(ranks(rows), ranks(x)[:, None], task.is_category)[..., ~task.rules.frozen]
         further = np.maximum(count_of_each(ways != 0) - 1, 0)
         larger = SEVERAL * (further > 0) + FURTHER * further + NOT_MINIMAL * ~is_minimal(ways)
-        return np.asarray(self._largest_price * larger)
+        return np.asarray(self.changes * larger)
 
     def _choose(
         self, task: Task, x: Rows, rows: Stack, cost: Rows, action: Indices | None, k: int
