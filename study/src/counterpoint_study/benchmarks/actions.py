@@ -220,20 +220,30 @@ def judged(name: str, kind: str, free: bool, setting: str, count: int, k: int, s
     answers = explainer.explain_many(X, k, progress=False)
     exist = [judge.minimal_actions(each.row, judge.flips(each.decision)) for each in answers]
     lines = pd.DataFrame([measure(judge, *each, k) for each in zip(answers, exist, strict=True)])
-    hours = _hours(judge, fitted_schema, answers, exist)
+    hours = _hours(judge, fitted_schema, answers, exist, k)
     return {"set": name, "model": kind, "may change": "all" if free else "some", **lines.mean(), **hours}
 
 
 def _hours(
-    judge: Judge, schema: Schema, answers: cp.Explanations, exist: Sequence[set[Action]]
+    judge: Judge, schema: Schema, answers: cp.Explanations, exist: Sequence[set[Action]], k: int
 ) -> dict[str, float]:
-    """Count those whom more hours alone would flip, and those of them who are told so."""
+    """Count those whom more hours alone would flip, and those of them who are told so.
+
+    Where more than k features are enough alone, there is no room for all, so the others count apart too.
+    """
     if "hours_per_week" not in schema.names:
         return {}
     more = frozenset([(schema.names.index("hours_per_week"), 1)])
-    could = [answer for answer, actions in zip(answers, exist, strict=True) if more in actions]
-    told = [each for each in could if more in {judge.action(each.row, row) for row in each.rows}]
-    return {"hours alone": len(could), "told": len(told)}
+    could = [pair for pair in zip(answers, exist, strict=True) if more in pair[1]]
+    told = [more in {judge.action(each.row, row) for row in each.rows} for each, _ in could]
+    room = [sum(len(action) == 1 for action in actions) <= k for _, actions in could]
+    with_room = [each for each, fits in zip(told, room, strict=True) if fits]
+    return {
+        "hours alone": len(told),
+        "told": sum(told),
+        "hours alone, with room": len(with_room),
+        "told, with room": sum(with_room),
+    }
 
 
 def _instances(data: Dataset, count: int, seed: int) -> pd.DataFrame:
