@@ -467,6 +467,24 @@ def test_actions_that_need_less_come_first() -> None:
     assert set(cp.BALANCED.select(TASK, finds, 3)[0].tolist()) == {0, 2, 3}
 
 
+def test_a_single_change_that_is_very_far_loses_against_several_near_ones() -> None:
+    nearest, several, single = [-0.9, 0.0, 0.0], [-1.0, -0.3, 0.3], [-1.0, 2.0, 0.0]
+    finds = found(np.array([nearest, several, single]))
+    assert set(cp.BALANCED.select(TASK, finds, 2)[0].tolist()) == {0, 2}
+    finds = found(np.array([nearest, several, [-1.0, 60.0, 0.0]]))
+    assert set(cp.BALANCED.select(TASK, finds, 2)[0].tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize("setting", [cp.BALANCED, cp.CLOSE, cp.DIVERSE])
+def test_a_shortlist_has_the_nearest_and_as_many_actions_as_there_is_room_for(setting: cp.Selection) -> None:
+    up, further, down, other = [-0.8, 0.0, 0.0], [-0.7, 0.0, 0.0], [-2.0, 0.0, 0.0], [-1.0, 0.0, 2.0]
+    finds = found(np.array([up, further, down, other]), np.array([[0.0, 0.0, 5.0]]))
+    task = pose([-1.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+    few = setting.shortlist(task, finds, 3, Traits(task, finds))
+    assert set(few.tolist()) in ({0, 2, 3, 4}, {1, 2, 3, 4})
+    assert set(setting.shortlist(task, finds, 4, Traits(task, finds)).tolist()) == {0, 1, 2, 3, 4}
+
+
 def test_the_nearest_of_all_is_among_the_answers() -> None:
     finds = found(np.array([[2.0, 0.0, 0.0], [-0.9, 0.0, 0.1], [-1.0, 0.0, 3.0]]))
     for setting in (cp.BALANCED, cp.CLOSE):
