@@ -4,7 +4,8 @@
 
 The judge knows nothing of how answers are found: it looks at rows and asks the model. An action is the set of
 changed features, numbers with their direction. The actions that exist are found by trying all known values of
-one and of two features, at most 60 of a number.
+one and of two features, at most 60 of a number. *recall, seen* counts only those that flip without a pair of
+categories that no known instance has, because such pairs are avoided.
 """
 
 from __future__ import annotations
@@ -60,23 +61,30 @@ class Judge:
         """Find the changed features, and which way they go."""
         return frozenset((f, self._way(f, x[f], row[f])) for f in np.flatnonzero(row != x).tolist())
 
-    def minimal_actions(self, x: Row, flips: Flips) -> set[Action]:
-        """Find the actions of one and two features that flip, such that no part of them does."""
+    def minimal_actions(self, x: Row, flips: Flips) -> dict[Action, bool]:
+        """Find the actions of one and two features that flip, such that no part of them does.
+
+        Of each, tell whether it flips without a pair of categories that was never seen.
+        """
         single = self._singles(x)
-        found = {
-            frozenset([each]) for each, values in single.items() if flips(self._rows(x, {each: values})).any()
-        }
+        rows = {frozenset([each]): self._rows(x, {each: values}) for each, values in single.items()}
+        found = self._flipping(x, rows, flips)
         rest = [each for each in single if frozenset([each]) not in found]
         pairs = [(a, b) for a, b in combinations(rest, 2) if a[0] != b[0]]
-        if not pairs:
-            return found
-        blocks = [self._rows(x, {a: single[a], b: single[b]}) for a, b in pairs]
-        ends = np.cumsum([len(block) for block in blocks])[:-1]
-        label = flips(np.concatenate([x[None][:0], *blocks]))
-        found |= {
-            frozenset(pair) for pair, part in zip(pairs, np.split(label, ends), strict=True) if part.any()
+        rows = {frozenset([a, b]): self._rows(x, {a: single[a], b: single[b]}) for a, b in pairs}
+        return found | self._flipping(x, rows, flips)
+
+    def _flipping(self, x: Row, rows: dict[Action, Rows], flips: Flips) -> dict[Action, bool]:
+        """Find the actions of which some row flips, and tell whether one does that is not never seen."""
+        every = np.concatenate([x[None][:0], *rows.values()])
+        label, never = flips(every), self.never_seen(x, every)
+        ends = np.cumsum([len(block) for block in rows.values()])[:-1]
+        parts = zip(rows, np.split(label, ends), np.split(never, ends), strict=True)
+        return {
+            action: bool((flip & ~unseen).any())
+            for action, flip, unseen in (parts if rows else ())
+            if flip.any()
         }
-        return found
 
     def _singles(self, x: Row) -> dict[tuple[int, int], Row]:
         """Gather the values that each feature can take, by the way they go."""
@@ -118,14 +126,16 @@ class Judge:
                 told.append(bool(flips(np.array([_put(row, f, v) for v in near])).any()))
         return told
 
-    def is_never_seen(self, x: Row, row: Row) -> bool:
-        """Tell whether the row has a pair of categories that no known instance has, and x has not."""
+    def never_seen(self, x: Row, rows: Rows) -> NDArray[np.bool_]:
+        """Tell which rows have a pair of categories that no known instance has, and x has not."""
+        never = np.zeros(len(rows), dtype=np.bool_)
         for a, b in combinations(self.schema.categorical.tolist(), 2):
-            if row[a] != x[a] or row[b] != x[b]:
-                same = (self.known[:, a] == row[a]) & (self.known[:, b] == row[b])
-                if not same.any():
-                    return True
-        return False
+            moved = np.flatnonzero((rows[:, a] != x[a]) | (rows[:, b] != x[b]))
+            seen = {*zip(self.known[:, a].tolist(), self.known[:, b].tolist(), strict=True)}
+            pairs, whose = np.unique(rows[moved][:, [a, b]], axis=0, return_inverse=True)
+            unseen = np.array([tuple(pair) not in seen for pair in pairs.tolist()], dtype=np.bool_)
+            never[moved] |= unseen[whose.ravel()]
+        return never
 
 
 def rounder(value: float) -> Iterator[float]:
@@ -155,23 +165,27 @@ def _put(row: Row, feature: int, value: float) -> Row:
     return changed
 
 
-def measure(judge: Judge, answer: cp.Explanation, exist: set[Action], k: int) -> dict[str, float]:
+def measure(judge: Judge, answer: cp.Explanation, exist: dict[Action, bool], k: int) -> dict[str, float]:
     """Measure one answer."""
     x, rows, flips = answer.row, answer.rows, judge.flips(answer.decision)
     actions = [judge.action(x, row) for row in rows]
-    told, wanted = len(set(actions) & exist), min(k, len(exist))
-    alone = {each for each in exist if len(each) == 1}
+    alone, seen = {each for each in exist if len(each) == 1}, {each for each in exist if exist[each]}
+
+    def told(some: set[Action]) -> float:
+        return len(set(actions) & some) / min(k, len(some)) if some else np.nan
+
     rounds = [each for row in rows for each in judge.could_be_rounder(x, row, flips)]
     return {
         "found": len(rows) / k,
-        "recall": told / wanted if wanted else np.nan,
-        "alone": len(set(actions) & alone) / min(k, len(alone)) if alone else np.nan,
+        "recall": told(set(exist)),
+        "recall, seen": told(seen),
+        "alone": told(alone),
         "actions": len(set(actions)) / k,
         "repeats": float(len(set(actions)) < len(actions)),
         "needless": float(np.mean([judge.needless(x, row, flips) for row in rows])) if len(rows) else np.nan,
         "contains": float(_contains(x, rows)),
         "rounder": float(np.mean(rounds)) if rounds else np.nan,
-        "never seen": float(np.mean([judge.is_never_seen(x, row) for row in rows])) if len(rows) else np.nan,
+        "never seen": float(judge.never_seen(x, rows).mean()) if len(rows) else np.nan,
         "changes": float((rows != x).sum(axis=1).mean()) if len(rows) else np.nan,
         "distance": float(answer.distance.mean()) if len(rows) else np.nan,
         "rows": answer.model_rows,
@@ -225,7 +239,7 @@ def judged(name: str, kind: str, free: bool, setting: str, count: int, k: int, s
 
 
 def _hours(
-    judge: Judge, schema: Schema, answers: cp.Explanations, exist: Sequence[set[Action]], k: int
+    judge: Judge, schema: Schema, answers: cp.Explanations, exist: Sequence[dict[Action, bool]], k: int
 ) -> dict[str, float]:
     """Count those whom more hours alone would flip, and those of them who are told so.
 
