@@ -125,12 +125,16 @@ def statements_in_short(statements: pd.DataFrame) -> str:
     """Count what became of the paper's statements."""
     counts = Counter(statements["verdict"])
     words = {
-        HOLDS: "hold",
-        PARTLY: "hold in part",
-        FAILS: "do not hold",
-        UNKNOWN: "could not be judged",
+        HOLDS: ("holds", "hold"),
+        PARTLY: ("holds in part", "hold in part"),
+        FAILS: ("does not hold", "do not hold"),
+        UNKNOWN: ("could not be judged", "could not be judged"),
     }
-    parts = [f"{counts[verdict]} {text}" for verdict, text in words.items() if counts[verdict]]
+    parts = [
+        f"{counts[verdict]} {one if counts[verdict] == 1 else several}"
+        for verdict, (one, several) in words.items()
+        if counts[verdict]
+    ]
     return f"Of {len(statements)} statements of the paper, {_listed(parts)}.\n"
 
 
