@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, help="so many of each kind instead")
     parser.add_argument("--start", type=int, default=0, help="number of the first case (0)")
     options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was begun is cleaned up
     unknown = set(options.kinds) - set(kinds)
     if unknown:
         parser.error(f"KIND must be among {', '.join(kinds)}, got {', '.join(sorted(unknown))}")
@@ -54,8 +56,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failures += found
         took = time.monotonic() - begun
         print(f"{trials.kind:<24}{count:>9,}{len(found):>10,}{took:>9,.0f}", flush=True)
-    for failure in failures:
-        print(failure, file=sys.stderr)
     return int(bool(failures))
 
 
@@ -66,9 +66,12 @@ def _run(trials: Trials, start: int, count: int) -> list[Failure]:
         folder = Path(tempfile.mkdtemp(prefix="soak-"))
         try:
             size = min(trials.block, start + count - first)
-            found += trials.trial(first, size, folder)
+            failures = trials.trial(first, size, folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+        for failure in failures:  # at once: a soak takes hours
+            print(failure, file=sys.stderr, flush=True)
+        found += failures
     return found
 
 

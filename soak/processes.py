@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import IO
 
 # Imported here once, so that a fork need not.
 for module in (
@@ -83,21 +84,30 @@ class Running:
 
     def ended(self, seconds: float = 120.0) -> Ended:
         """Wait for the end, for so many seconds after the start."""
-        while True:
-            done, status = os.waitpid(self._id, os.WNOHANG)
-            if done:
-                return Ended(os.waitstatus_to_exitcode(status), *map(_read, self._streams))
-            if time.monotonic() - self._start > seconds:
-                os.killpg(self._id, signal.SIGKILL)
+        out, err = self._streams
+        with out, err:
+            status = self._status(seconds)
+            code = None if status is None else os.waitstatus_to_exitcode(status)
+            return Ended(code, _read(out), _read(err))
+
+    def _status(self, seconds: float) -> int | None:
+        done, status = 0, 0
+        try:
+            while not done and time.monotonic() - self._start <= seconds:
+                time.sleep(0.002)
+                done, status = os.waitpid(self._id, os.WNOHANG)
+        finally:
+            if not done:  # too late, or the soak itself is being stopped
+                with suppress(ProcessLookupError):  # it may not have its group yet
+                    os.killpg(self._id, signal.SIGKILL)
+                os.kill(self._id, signal.SIGKILL)
                 os.waitpid(self._id, 0)
-                return Ended(None, *map(_read, self._streams))
-            time.sleep(0.002)
+        return status if done else None
 
 
-def _read(stream: object) -> str:
-    with stream as file:  # type: ignore[attr-defined]
-        file.seek(0)
-        return str(file.read().decode("utf-8", "replace"))
+def _read(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return stream.read().decode("utf-8", "replace")
 
 
 def run(work: Callable[[], int], folder: Path, seconds: float = 120.0, memory: int = 6 * GIGABYTE) -> Ended:

@@ -1,8 +1,10 @@
 """A short slice of `make soak`, and whether its judges would notice."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +44,27 @@ def test_a_slice(cases, kinds):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count(f"{cases:>9,}{0:>10}") == len(kinds)
+
+
+def test_a_soak_that_is_stopped_leaves_no_process_behind(tmp_path):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    def work():
+        (tmp_path / "id").write_text(str(os.getpid()))
+        time.sleep(60)
+        return 0
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(work, tmp_path)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "id").read_text()), 0)
 
 
 # ---------------------------------------------------------------- the judges
