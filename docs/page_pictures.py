@@ -1,7 +1,8 @@
-"""Takes the pictures of the tour of the page, in a real browser: `python docs/page_pictures.py`.
+"""Takes the pictures of the tour of the page and the README's, in a browser: `python docs/page_pictures.py`.
 
-Everything shown is the page itself: the demo's applicants and forest, scikit-learn's digits, and made-up
-series. Needs playwright and chromium. Pictures are reduced to few colours, which keeps the files small.
+Everything shown is the page itself: the demo's applicants and forest, and scikit-learn's digits. The README's
+answer is of the page that `make demo` writes. Needs playwright and chromium. Pictures are reduced to few
+colours, which keeps the files small.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,10 +28,21 @@ from counterpoint.cli import parser
 from counterpoint.cli.open import calls_of, with_demo
 from counterpoint.web.page.opening import open_page
 
-FOLDER = Path(__file__).parent / "page"
+DOCS = Path(__file__).parent
+FOLDER = DOCS / "page"
 COLOURS = 96
 WIDE, HIGH = 1240, 860
 REFUSED = 4
+
+# Of the demo's page: which applicant is shown, and how to leave nothing else there.
+APPLICANT = 4
+ALONE = """(number) => {
+    const heading = document.querySelectorAll('h2')[number - 1];
+    const shown = [heading.nextElementSibling, heading.nextElementSibling.nextElementSibling];
+    document.body.replaceChildren(...shown);
+    document.body.style.margin = "0";
+    document.body.style.paddingTop = "0.5rem";
+}"""
 
 # What is drawn after the answers is there, too.
 READY = (
@@ -73,11 +87,11 @@ def visit(tab: Any, address: str, **state: Any) -> None:
     tab.wait_for_timeout(200)
 
 
-def take(target: Any, name: str) -> Path:
+def take(target: Any, name: str, folder: Path = FOLDER) -> Path:
     """Take a picture of a page or a part of it."""
-    FOLDER.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True)
     picture = Image.open(io.BytesIO(target.screenshot())).convert("RGB")
-    path = FOLDER / f"{name}.png"
+    path = folder / f"{name}.png"
     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
     return path
 
@@ -96,6 +110,7 @@ def write() -> Iterator[Path]:
             yield take(dark, "narrow")
         with digits() as page:
             yield from of_images(tab, page.address)
+        yield of_one_answer(tab)
         browser.close()
 
 
@@ -128,6 +143,16 @@ def of_images(tab: Any, address: str) -> Iterator[Path]:
     side = np.arange(64).reshape(8, 8)
     visit(tab, address, row=1, mask=[[int(row[0]), int(row[-1]) + 1] for row in side[:3]])
     yield take(tab, "image")
+
+
+def of_one_answer(tab: Any) -> Path:
+    """Take the picture of one applicant's answers on the page that `make demo` writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        demo = DOCS.parent / "examples" / "demo.py"
+        subprocess.run([sys.executable, str(demo)], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        tab.goto((Path(folder) / "demo.html").as_uri())
+    tab.evaluate(ALONE, APPLICANT)
+    return take(tab.locator("body"), "answer", DOCS)
 
 
 if __name__ == "__main__":
