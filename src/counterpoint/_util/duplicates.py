@@ -78,14 +78,22 @@ def _hashed(rows: Rows, instance: Indices) -> NDArray[np.uint64]:
     """Hash the bits of each row, and of its instance, into one number."""
     weights = _weights(rows.shape[1] + 1)
     total = instance.astype(np.uint64) * weights[-1]
-    # Column by column: for the few columns of tables, a product of matrices takes ten times as long.
+    if rows.shape[1] > len(rows):
+        return np.asarray(total + (_mixed(rows) * weights[:-1]).sum(axis=1, dtype=np.uint64))
+    # Column by column: for the few columns of tables, working on whole rows takes ten times as long.
     for column, weight in zip(rows.T, weights[:-1], strict=True):
-        bits = _bits(column)
-        # The bits of small whole numbers differ at the high end only, and products carry nothing downwards.
-        bits ^= bits >> np.uint64(32)
-        bits *= weight
-        total += bits
+        total += _mixed(column) * weight
     return np.asarray(total)
+
+
+def _mixed(values: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return the bits of numbers, mixed.
+
+    The bits of small whole numbers differ at the high end only, and products carry nothing downwards.
+    """
+    bits = _bits(values)
+    bits ^= bits >> np.uint64(32)
+    return bits
 
 
 @lru_cache
