@@ -8,11 +8,13 @@ takes the best one of each row that flips, until no step does.
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from counterpoint._util.narrow import count_of_each
 from counterpoint._util.row_blocks import in_blocks, keep_in_place
 from counterpoint.data.types import Indices, Labels, Mask, Row, Rows
 from counterpoint.search.grouped import before_each, cheapest_of_each
@@ -101,10 +103,9 @@ def settle(
 
 def _undoes(steps: Steps, flips: Mask, rows: Rows) -> Mask:
     """Tell which cells of rows can be undone without losing the flip, by the steps that flip."""
-    loose = np.zeros(rows.shape, dtype=np.bool_)
-    for step in np.flatnonzero(flips).tolist():
-        origin = steps.origins[step]
-        loose[origin] |= steps.rows[step] != rows[origin]
+    loose, step = np.zeros(rows.shape, dtype=np.bool_), np.flatnonzero(flips)
+    which, feature = np.nonzero(steps.rows[step] != rows[steps.origins[step]])
+    loose[steps.origins[step[which]], feature] = True
     return loose
 
 
@@ -133,24 +134,20 @@ def undone(task: Task, rows: Rows, instance: Indices, active: Indices) -> Steps:
 
 def _undone_together(task: Task, rows: Rows, instance: Indices, loose: Mask) -> Steps:
     """Undo several changes at once that can each be undone alone: the more, the better."""
-    parts = [
-        _prefixes(rows[one], task.home[instance[one]], loose[one], one)
-        for one in np.flatnonzero(loose.sum(axis=1) > 1).tolist()
-    ]
-    none = np.empty(0, dtype=np.intp)
-    parts.append(Steps(rows[:0], none, none, np.empty(0)))
-    return Steps(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    counts = count_of_each(loose)
+    several = np.flatnonzero(counts > 1)
+    parts = [_sizes(count) for count in counts[several].tolist()]
+    which = np.repeat(np.arange(len(several)), [len(part) for part in parts])
+    origin, sizes = several[which], np.concatenate([np.empty(0, dtype=np.intp), *parts])
+    undo = loose[origin] & (np.cumsum(loose[several], axis=1)[which] <= sizes[:, None])
+    steps = np.where(undo, task.home[instance[origin]], rows[origin])
+    return Steps(steps, origin, np.full(len(origin), -1), DIGITS + 1.0 + sizes)
 
 
-def _prefixes(row: Row, home: Row, loose: Mask, origin: int) -> Steps:
-    features = np.flatnonzero(loose)
-    sizes = np.unique(np.linspace(2, len(features), SIZES).astype(np.intp))
-    steps = np.repeat(row[None], len(sizes), axis=0)
-    for step, size in zip(steps, sizes, strict=True):
-        step[features[:size]] = home[features[:size]]
-    return Steps(
-        steps, np.full(len(sizes), origin), np.full(len(sizes), -1), (DIGITS + 1 + sizes).astype(float)
-    )
+@lru_cache
+def _sizes(count: int) -> Indices:
+    """Choose how many of so many changes are undone at once."""
+    return np.unique(np.linspace(2, count, SIZES).astype(np.intp))
 
 
 def rounder(task: Task, rows: Rows, instance: Indices, active: Indices, open_: Mask) -> Steps:
