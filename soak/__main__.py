@@ -22,6 +22,7 @@ from soak.trials import Failure, Trials
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for."""
+    from soak.actions import Actions
     from soak.fuzz import Fuzz
     from soak.hostile import Hostile
     from soak.promises import Promises
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     kinds: dict[str, type[Trials]] = {
         "promises": Promises,
+        "actions": Actions,
         "fuzz": Fuzz,
         "kills": Kills,
         "errors": Errors,

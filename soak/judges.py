@@ -48,25 +48,29 @@ def _valid(case: Case, answer: cp.Explanation, found: list[list[Any]]) -> Iterat
     together = case.model(table)
     alone = [case.model(_rows(table, [i]))[0] for i in range(len(found))]
     backwards = case.model(_rows(table, list(range(len(found)))[::-1]))[::-1]
-    decision = case.model(_same_format(case, answer.x))[0]
+    decision = case.model(same_format(case, answer.x))[0]
     for says in (alone, backwards, answer.decisions):
         if not all(a == b for a, b in zip(together, says, strict=True)):
             yield f"promise 1: the model says {together}, and then {says}"
-    target = case.ask.get("target")
     for label in together:
-        if isinstance(target, cp.Between):
-            flips = target.low <= label <= target.high
-        else:
-            flips = label == target if target is not None else label != decision
-        if not flips:
-            yield f"promise 1: {label!r} does not flip {decision!r}; wanted: {target!r}"
+        if not flips(case, label, decision):
+            yield f"promise 1: {label!r} does not flip {decision!r}; wanted: {case.ask.get('target')!r}"
+
+
+def flips(case: Case, label: Any, decision: Any) -> bool:
+    """Tell whether a label is what was asked for."""
+    target = case.ask.get("target")
+    if isinstance(target, cp.Between):
+        return bool(target.low <= label <= target.high)
+    return bool(label != decision if target is None else label == target)
 
 
 def _rows(table: Any, places: list[int]) -> Any:
     return table.iloc[places] if isinstance(table, pd.DataFrame) else table[places]
 
 
-def _same_format(case: Case, x: Any) -> Any:
+def same_format(case: Case, x: Any) -> Any:
+    """Make one row a table that the model of a case takes."""
     return np.asarray(x).reshape(1, -1) if isinstance(case.known, np.ndarray) else x
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import pickle
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,19 +17,22 @@ from soak.processes import run
 from soak.tables import Case, cells, draw, names
 from soak.trials import Failure, Trials
 
+Judge: TypeAlias = Callable[[Case, cp.Explanations], Iterator[str]]
 
-class Promises(Trials):
-    """Cases of the six promises."""
 
-    kind = "promises"
-    full = 100_000
+class Cases(Trials):
+    """Cases of which each is checked by one function, in blocks that have a process of their own."""
+
+    @abstractmethod
+    def check(self, number: int) -> list[str]:
+        """Run one case; name what it breaks."""
 
     def trial(self, start: int, count: int, folder: Path) -> list[Failure]:
         """Judge a block of cases."""
 
         def work() -> int:
             for number in range(start, start + count):
-                for broken in check(number):
+                for broken in self.check(number):
                     print(f"{number}\t{broken}", flush=True)
             return 0
 
@@ -39,9 +44,19 @@ class Promises(Trials):
         return failures
 
 
-def check(number: int) -> list[str]:
+class Promises(Cases):
+    """Cases of the six promises."""
+
+    kind = "promises"
+    full = 100_000
+
+    def check(self, number: int) -> list[str]:
+        """Run one case; name what it breaks."""
+        return broken_by(draw(number), number, judge)
+
+
+def broken_by(case: Case, number: int, judge: Judge) -> list[str]:
     """Run one case; name what it breaks."""
-    case = draw(number)
     before = pickle.dumps((cells(case.known), cells(case.asked)))
     kept = copy.deepcopy((case.known, case.asked))
     try:
@@ -69,7 +84,7 @@ def fitted(case: Case, explainer: cp.Explainer | None = None) -> cp.Explainer:
     }
     fit["ranges"] = {columns[i]: limits for i, limits in case.fit["ranges"].items()}
     made = explainer or case.explainer
-    return made.fit(case.model, case.known, missing=case.fit["missing"], progress=False, **fit)
+    return made.fit(case.model, case.known, missing=case.fit["missing"], progress=False, **fit, **case.more)
 
 
 def is_refusal(error: ValueError) -> bool:

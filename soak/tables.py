@@ -34,6 +34,7 @@ class Case:
     fit: dict[str, Any] = field(default_factory=dict)
     ask: dict[str, Any] = field(default_factory=dict)
     k: int = 3
+    more: dict[str, Any] = field(default_factory=dict)  # further arguments of `fit`, as a user writes them
 
 
 def draw(number: int) -> Case:

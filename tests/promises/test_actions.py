@@ -81,3 +81,16 @@ def test_no_other_action_is_left_out_for_a_variant(selection: cp.Selection) -> N
     for answer in answers:
         alone = [{("amount", "up")}, {("months", "up")}, {("job", "other")}]
         assert all(each in answer.actions for each in alone)
+
+
+@pytest.mark.parametrize("selection", [*SETTINGS, cp.NEAREST])
+def test_where_coming_into_a_range_is_enough_nothing_else_changes(selection: cp.Selection) -> None:
+    X = table(np.random.default_rng(5))
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        return (rows["months"] > 40).to_numpy()
+
+    explainer = cp.Ensemble(selection=selection).fit(model, X, ranges={"months": (1, 40)})
+    for answer in explainer.explain_many(X[X["months"] > 40].head(8), 3, progress=False):
+        assert len(answer)
+        assert {action for each in answer.actions for action in each} == {("months", "down")}

@@ -16,6 +16,7 @@ import counterpoint as cp
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a soak needs fork")
 if sys.platform != "win32":
+    from soak.actions import Terms, judge_of
     from soak.faults import Faults, die
     from soak.fuzz import verdict
     from soak.judges import judge
@@ -29,7 +30,13 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     ("cases", "kinds"),
-    [(40, ["promises"]), (3, ["fuzz", "sharing"]), (2, ["kills", "errors"]), (60, ["hostile"])],
+    [
+        (40, ["promises"]),
+        (25, ["actions"]),
+        (3, ["fuzz", "sharing"]),
+        (2, ["kills", "errors"]),
+        (60, ["hostile"]),
+    ],
 )
 def test_a_slice(cases, kinds):
     """Run the first cases of each kind, and all inputs that once failed."""
@@ -128,6 +135,33 @@ def test_too_many_changes_and_doubles_are_noticed(case):
     answers = fitted(case).explain_many(case.asked, case.k, progress=False)
     case.ask = {"max_changes": 0}
     assert "1 changes, at most 0 allowed" in "\n".join(judge(case, answers))
+
+
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        ({"never": frozenset({(0, 1)})}, "costs infinitely much"),
+        ({"most": {0: (5.0, False)}}, "by more than 5.0"),
+        ({"implied": (1, "oak", 0, 10.0)}, "column 1 is 'oak'"),
+        ({"apart": (0, 0)}, "the rule forbids"),
+    ],
+)
+def test_terms_are_judged_by_the_case_alone(case, terms, said):
+    answers = fitted(case).explain_many(case.asked, case.k, progress=False)
+    none = Terms(frozenset(), {}, None, None)
+    assert list(judge_of(none)(case, answers)) == []
+    assert said in "\n".join(judge_of(replace(none, **terms))(case, answers))
+
+
+def test_needless_changes_are_noticed(case):
+    case.fit["immutable"] = []
+    case.explainer = cp.Ensemble(size=2)
+    (answer,) = fitted(case).explain_many(case.asked, 2, progress=False)
+    rows = np.array([[55.0, answer.row[1]], [55.0, 1 - answer.row[1]]])
+    both = cp.Explanations([replace(answer, rows=rows, labels=np.array([True, True]), found_by=("x", "x"))])
+    said = "\n".join(judge_of(Terms(frozenset(), {}, None, None))(case, both))
+    assert "the change of column 1 is not needed" in said
+    assert "holds all changes of another one" in said
 
 
 def test_cases_are_drawn_by_their_numbers():

@@ -380,7 +380,7 @@ def _with_others(order: Indices, width: int, stream: tuple[int, ...]) -> tuple[i
 def _is_whole(task: Task, finds: Finds, some: Indices) -> Mask:
     """Tell which finds have no change that can be undone alone: a single one, or what links hold together."""
     rows, instance = task.acting(finds.rows[some], finds.instance[some]), finds.instance[some]
-    whole = task.changed(rows, instance).sum(axis=1) == 1
+    whole = task.changed(rows, instance).sum(axis=1) <= task.least_changes[instance]
     if task.rules.links:
         several = np.flatnonzero(~whole)
         whole[np.setdiff1d(several, undone(task, rows, instance, several).origins)] = True

@@ -114,7 +114,7 @@ def holds_another(task: Task, rows: Rows, instance: Indices) -> Mask:
     """Tell which rows hold all changes of another row of their instance, value for value, and more."""
     differs = task.changed(rows, instance)
     counts = count_of_each(differs)
-    one, other = _pairs(np.flatnonzero(counts > 1), instance)
+    one, other = _pairs(np.flatnonzero(counts > task.least_changes[instance]), instance)
     fewer = counts[other] < counts[one]
     one, other = one[fewer], other[fewer]
 

@@ -110,13 +110,13 @@ def _undoes(steps: Steps, flips: Mask, rows: Rows) -> Mask:
 
 
 def undone(task: Task, rows: Rows, instance: Indices, active: Indices) -> Steps:
-    """Undo each single change of the active rows that have several; expensive ones are wanted more.
+    """Undo each single change of the active rows that have more than they need; expensive ones first.
 
     If there are very many changes, several are undone at a time, so that the number of steps is bounded.
     """
     differs = task.changed(rows[active], instance[active])
     counts = differs.sum(axis=1)
-    row, feature = np.nonzero(differs & (counts > 1)[:, None])
+    row, feature = np.nonzero(differs & (counts > task.least_changes[instance[active]])[:, None])
     part = before_each(row) // -(-counts // PARTS)[row]
     starts = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(part, prepend=-1))
     step = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(row)))

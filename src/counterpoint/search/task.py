@@ -238,6 +238,11 @@ class Task:
         outside = self.rules.outside(self.x)
         return np.zeros(self.x.shape, dtype=np.bool_) if outside is None else outside
 
+    @cached_property
+    def least_changes(self) -> Indices:
+        """How many changes from home each x needs at least: none, if it has to leave its place anyway."""
+        return np.where(self.forced.any(axis=1), 0, 1)
+
     def unlike(self) -> Indices:
         """Find the known instances that are decided differently; all of them if none is."""
         return self.learned("unlike", self._find_unlike)
