@@ -117,8 +117,8 @@ study: .venv/study
 
 # Figures of the README. Run them on a quiet machine; each prints a table and writes benchmarks/results/*.json.
 # Options: make bench-scale BENCH="--engines jobs".
-.PHONY: bench-speed bench-growth bench-columns bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-cost bench-sample bench-share bench-serve bench-nearest bench-survival
-bench-speed bench-growth bench-columns bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-cost bench-sample bench-share bench-serve bench-nearest bench-survival: bench-%: .venv/study
+.PHONY: bench-speed bench-growth bench-columns bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-cost bench-sample bench-share bench-serve bench-nearest bench-survival bench-before
+bench-speed bench-growth bench-columns bench-quality bench-images bench-stream bench-digest bench-actions bench-scale bench-cost bench-sample bench-share bench-serve bench-nearest bench-survival bench-before: bench-%: .venv/study
 	$(BIN)/python -m counterpoint_study.benchmarks.$* $(BENCH)
 
 # It opens the page in a browser, which only the tests' environment can.
